@@ -1,0 +1,209 @@
+// Time of one launch: launch + heads + the slowest pipe of the busiest core. Formulas and sources: README.md.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "bounds.h"
+#include "work.h"
+
+namespace ascend_fuse {
+
+// How the tiles cut the space, and over how many cores they go.
+struct Tiling {
+    int64_t block_dim = 0;   // cores at work
+    int64_t buffer_num = 0;  // 2: loads, vector work and stores of neighbouring tiles overlap
+    int64_t tile_rows = 0, tile_cols = 0;
+    int64_t ub_bytes = 0;   // what the tiles need
+    int64_t ub_budget = 0;  // what they may use
+    int64_t l1_budget = 0;
+    int64_t passes = 0;          // sweeps over a row that does not fit
+    int64_t tasks = 0;           // units handed to cores: core i has tasks [i * tasks_per_core, …)
+    int64_t tasks_per_core = 0;  // of the busiest core
+    int64_t rows = 0, cols = 0;  // the space as the engine flattened it
+};
+
+enum class Limit { launch, mte2, vector, mte3, hbm };
+
+inline const char* name(Limit limit) {
+    constexpr const char* names[] = {"launch", "mte2", "vector", "mte3", "hbm"};
+    return names[static_cast<int>(limit)];
+}
+
+struct Cost {
+    double launch_us = 0, head_us = 0;
+    double mte2_us = 0, vector_us = 0, mte3_us = 0, hbm_us = 0;
+    double total_us = 0;
+    double assumed_us = 0;  // part of total_us that rests on assumed figures
+    double cast_us = 0;     // vector time of conversions
+    double hbm_bytes = 0;   // through GM: inputs as often as they are swept, outputs once
+    Limit bound = Limit::launch;
+
+    double assumed_share() const { return total_us > 0 ? assumed_us / total_us : 0; }
+};
+
+// What-if terms that tell which cause decides a verdict.
+struct Relief {
+    bool free_casts = false;
+    int64_t cores = 0;  // pretend that the work spreads over that many cores at least
+};
+
+// A program at real sizes on a chip: all that does not depend on the tiling.
+struct Job {
+    const Program* program = nullptr;
+    Soc soc;
+    Bounds bounds;
+    Grid grid;
+    Liveness live;
+    Pass whole;                 // the row is on chip
+    std::vector<Pass> streams;  // it is not; empty when it cannot be cut
+    bool row_tasks = false;     // a reduction keeps a row on one core; else each tile is a task
+    const MoveTable* move = nullptr;
+    double rate_scale = 1;  // the chip's GM bandwidth per vector core over that of the chip that was fitted
+    bool rates_assumed = false;
+
+    int64_t ub_budget() const {
+        return static_cast<int64_t>(static_cast<double>(soc.ub_size - soc.ub_reserved()) *
+                                    (1 - bounds.ub_reserve));
+    }
+};
+
+inline Job make_job(const Program& program, Grid grid, const Soc& soc, const Bounds& bounds) {
+    Job job;
+    job.program = &program;
+    job.soc = soc;
+    job.bounds = bounds;
+    job.live = liveness(program, grid, soc);
+    job.whole = whole_pass(program, grid, soc);
+    if (grid.streamable) job.streams = stream_passes(program, grid, soc);
+    job.grid = std::move(grid);
+    for (const auto& instr : program.instrs)
+        job.row_tasks = job.row_tasks || instr.entry().kind == OpKind::reduce;
+    job.move = &moves(soc.npu_arch);
+    job.rate_scale = soc.vector_rate() / job.move->load.ref_rate;
+    job.rates_assumed = job.move->load.assumed || job.rate_scale < 0.999 || job.rate_scale > 1.001;
+    return job;
+}
+
+// Bytes of one value that one tile moves, as blocks of contiguous bytes.
+struct Blocks {
+    int64_t count = 0, bytes = 0, gap = 0;  // gap: bytes between blocks in GM
+};
+
+inline Blocks blocks_of(const Grid& grid, const Extent& extent, const Tiling& tiling) {
+    const int64_t cols = extent.cols == grid.cols ? tiling.tile_cols : extent.cols;
+    const bool whole_rows = cols == extent.cols;
+    if (extent.span == Span::scalar) return {1, extent.width, 0};
+    if (extent.span == Span::line) return {1, cols * extent.width, 0};
+    if (extent.span == Span::row)
+        return extent.dense ? Blocks{1, tiling.tile_rows * extent.width, 0}
+                            : Blocks{tiling.tile_rows, extent.width, 0};
+    const bool one = tiling.tile_rows == 1 || (whole_rows && extent.dense && grid.padded(cols) == cols);
+    if (one) return {1, tiling.tile_rows * cols * extent.width, 0};
+    return {tiling.tile_rows, cols * extent.width, (extent.cols - cols) * extent.width};
+}
+
+// Cycles = bytes / (a + b / block_dim) + h, slower for short blocks, more for gaps between blocks.
+inline double move_cycles(const Job& job, const Blocks& blocks, const Tiling& tiling, bool load) {
+    const MoveTable& move = *job.move;
+    const bool small = static_cast<double>(blocks.bytes) < move.small_block.a;
+    const Move& rate = load ? (small ? move.load_small : move.load) : (small ? move.store_small : move.store);
+    const Move& stride = load ? move.load_stride : move.store_stride;
+    const double scale = job.soc.vector_rate() / rate.ref_rate;
+    const double per_cycle = (rate.a + rate.b / static_cast<double>(tiling.block_dim)) * scale;
+    const double gap = static_cast<double>(blocks.gap % 256);
+    return static_cast<double>(blocks.count * blocks.bytes) / per_cycle + rate.h +
+           stride.a * static_cast<double>(blocks.count) * gap;
+}
+
+// Cycles of the busiest core, by pipe.
+struct Pipes {
+    double mte2 = 0, vector = 0, mte3 = 0, assumed_vector = 0, casts = 0;
+    int64_t largest_load = 0;
+    double hbm_bytes = 0;
+};
+
+inline void add_pass(Pipes& pipes, const Job& job, const Pass& pass, const Tiling& tiling, double tiles) {
+    const Grid& grid = job.grid;
+    for (size_t id = 0; id < grid.values.size(); ++id) {
+        if (!pass.reads[id] && !pass.writes[id]) continue;
+        const Extent& extent = grid.values[id];
+        const Blocks blocks = blocks_of(grid, extent, tiling);
+        if (pass.reads[id]) {
+            const double times = resident(grid, extent, tiling.tile_cols) ? 1 : tiles;
+            pipes.mte2 += times * move_cycles(job, blocks, tiling, true);
+            pipes.largest_load = std::max(pipes.largest_load, blocks.count * blocks.bytes);
+            pipes.hbm_bytes += static_cast<double>(extent.bytes());
+        }
+        if (pass.writes[id]) {
+            pipes.mte3 += tiles * move_cycles(job, blocks, tiling, false);
+            pipes.hbm_bytes += static_cast<double>(extent.bytes());
+        }
+    }
+    const double rows = static_cast<double>(tiling.tile_rows);
+    const double padded = static_cast<double>(grid.padded(tiling.tile_cols));
+    pipes.vector += tiles * pass.all.at(rows, tiling.tile_cols, padded);
+    pipes.assumed_vector += tiles * pass.assumed.at(rows, tiling.tile_cols, padded);
+    pipes.casts += tiles * pass.casts.at(rows, tiling.tile_cols, padded);
+}
+
+inline Pipes measure(const Job& job, const Tiling& tiling) {
+    Pipes pipes;
+    const int64_t inner = (job.grid.cols + tiling.tile_cols - 1) / tiling.tile_cols;
+    if (tiling.tile_cols == job.grid.cols) {
+        add_pass(pipes, job, job.whole, tiling, static_cast<double>(tiling.tasks_per_core));
+    } else {
+        const int64_t tiles = tiling.tasks_per_core * (job.row_tasks ? inner : 1);
+        for (const auto& pass : job.streams) add_pass(pipes, job, pass, tiling, static_cast<double>(tiles));
+    }
+    return pipes;
+}
+
+inline double head_cycles(const Job& job, const Pipes& pipes, const Tiling& tiling) {
+    const MoveTable& move = *job.move;
+    const bool small = static_cast<double>(pipes.largest_load) < move.load_small_limit.a;
+    const Move& load = small ? move.head_load_small : move.head_load_large;
+    const double load_head = pipes.mte2 > 0 ? load.a + load.b * static_cast<double>(tiling.block_dim) : 0;
+    return load_head + move.head_vector.a + move.head_store.a + move.head_kernel.a;
+}
+
+// Sets total, bound and assumed time from the pipes.
+inline void sum_up(Cost& cost, const Job& job, const Tiling& tiling, double assumed_vector_us) {
+    const double by_limit[] = {0, cost.mte2_us, cost.vector_us, cost.mte3_us, cost.hbm_us};
+    const double moved_assumed = job.rates_assumed ? 1 : 0;
+    const double assumed[] = {0, cost.mte2_us * moved_assumed, assumed_vector_us,
+                              cost.mte3_us * moved_assumed, 0};
+    int slowest = 1;
+    for (int i = 2; i < 5; ++i)
+        if (by_limit[i] > by_limit[slowest]) slowest = i;
+    double busy = by_limit[slowest], busy_assumed = assumed[slowest];
+    const double serial = cost.mte2_us + cost.vector_us + cost.mte3_us;
+    if (tiling.buffer_num == 1 && serial > busy) {
+        busy = serial;
+        busy_assumed = assumed[1] + assumed[2] + assumed[3];
+    }
+    cost.bound = cost.launch_us + cost.head_us > busy ? Limit::launch : static_cast<Limit>(slowest);
+    cost.total_us = cost.launch_us + cost.head_us + busy;
+    cost.assumed_us = busy_assumed + (job.move->head_kernel.assumed ? cost.head_us : 0);
+}
+
+inline Cost cost_of(const Job& job, const Tiling& tiling, const Relief& relief) {
+    const Pipes pipes = measure(job, tiling);
+    double us = 1 / job.soc.cycles_per_us();
+    Cost cost;
+    cost.launch_us = job.bounds.launch_us;
+    cost.head_us = head_cycles(job, pipes, tiling) * us;
+    if (relief.cores > tiling.block_dim)
+        us *= static_cast<double>(tiling.block_dim) / static_cast<double>(relief.cores);
+    cost.mte2_us = pipes.mte2 * us;
+    cost.mte3_us = pipes.mte3 * us;
+    cost.vector_us = (pipes.vector - (relief.free_casts ? pipes.casts : 0)) * us;
+    cost.cast_us = pipes.casts * us;
+    cost.hbm_bytes = pipes.hbm_bytes;
+    cost.hbm_us = pipes.hbm_bytes / job.soc.hbm_bytes_per_s() * 1e6;
+    sum_up(cost, job, tiling, pipes.assumed_vector * us);
+    return cost;
+}
+
+}  // namespace ascend_fuse

@@ -1,0 +1,17 @@
+# Writes one header that holds the CSV texts as raw string literals, so that C++ users need neither Python nor files.
+#   cmake -DENGINE_DIR=kernels/engine -DOUT=build/include/ascend_fuse_data.h -P kernels/engine/embed.cmake
+set(names op soc vector_cost move_cost)
+set(header "// Generated from kernels/engine/data/*.csv by embed.cmake; do not edit.\n#pragma once\n\n")
+string(APPEND header "namespace ascend_fuse::embedded {\n")
+foreach(name IN LISTS names)
+  file(READ "${ENGINE_DIR}/data/${name}.csv" text)
+  string(APPEND header "inline constexpr char ${name}_csv[] = R\"csv(${text})csv\";\n")
+endforeach()
+string(APPEND header "}  // namespace ascend_fuse::embedded\n")
+set(old "")
+if(EXISTS "${OUT}")
+  file(READ "${OUT}" old)
+endif()
+if(NOT old STREQUAL header)
+  file(WRITE "${OUT}" "${header}")
+endif()

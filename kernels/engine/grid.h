@@ -1,0 +1,151 @@
+// A program at real sizes: its space as rows x cols, and where each value varies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "program.h"
+#include "result.h"
+
+namespace ascend_fuse {
+
+// Where a value varies: over rows and cols | over cols alone (a bias) | over rows alone (a row maximum) |
+// nowhere.
+enum class Span { full, line, row, scalar };
+
+struct Extent {
+    Span span = Span::full;
+    int64_t cols = 1;      // elements of one row of the value
+    int64_t elements = 1;  // distinct elements in GM
+    int width = 4;         // bytes of an element
+    bool dense = true;     // consecutive rows are consecutive in GM
+
+    bool wide() const { return span == Span::full || span == Span::line; }
+    int64_t bytes() const { return elements * width; }
+};
+
+struct Grid {
+    int64_t rows = 1;
+    int64_t cols = 1;
+    int64_t pad = 8;         // elements that a tile row is padded to: 32 B of the narrowest wide value
+    bool streamable = true;  // every wide value has the space's cols, so columns can be cut
+    std::vector<Extent> values;
+
+    int64_t padded(int64_t elements) const { return (elements + pad - 1) / pad * pad; }
+};
+
+inline constexpr int64_t align_bytes = 32;  // UB addresses and DataCopy lengths (AscendC)
+inline constexpr int64_t max_elements = int64_t{1} << 48;
+
+using Sizes = std::vector<std::vector<int64_t>>;  // extents by value
+
+inline int64_t product(const std::vector<int64_t>& extents, size_t from, size_t to) {
+    int64_t total = 1;
+    for (size_t i = from; i < to; ++i) total *= extents[i];
+    return total;
+}
+
+inline std::vector<int64_t> resolve(const Dims& dims, const std::vector<int64_t>& sizes) {
+    std::vector<int64_t> extents;
+    extents.reserve(dims.size());
+    for (const auto& dim : dims)
+        extents.push_back(dim.symbol < 0 ? dim.size : sizes[static_cast<size_t>(dim.symbol)]);
+    return extents;
+}
+
+// In floating point, as the product of the extents may not fit an integer.
+inline bool too_large(const std::vector<int64_t>& extents) {
+    double volume = 1;
+    for (const int64_t extent : extents) volume *= static_cast<double>(extent);
+    return volume > static_cast<double>(max_elements);
+}
+
+// Sizes that the symbolic checks could not compare.
+inline std::optional<Error> check_sizes(const Program& program, const Sizes& values,
+                                        const std::vector<int64_t>& space) {
+    const size_t lead = static_cast<size_t>(program.lead_rank());
+    const int64_t row = product(space, lead, space.size());
+    for (size_t id = 0; id < values.size(); ++id) {
+        const int line = static_cast<int>(id) + 2;  // one line a value, behind the header
+        if (product(values[id], lead, space.size()) > row)
+            return Error{line, program.values[id].name + " has a longer row than the space"};
+        if (program.is_input(static_cast<int>(id))) continue;
+        const Instr& instr = program.instr(static_cast<int>(id));
+        if (!instr.entry().is("concat") && !instr.entry().is("slice")) continue;
+        int64_t total = 0;
+        for (const auto& operand : instr.operands) total += values[static_cast<size_t>(operand.value)].back();
+        const bool slice = instr.entry().is("slice");
+        if (slice ? values[id].back() > total : values[id].back() != total)
+            return Error{line, instr.entry().name + " of " + std::to_string(total) +
+                                   " elements gives no row of " + std::to_string(values[id].back())};
+    }
+    return std::nullopt;
+}
+
+// The outermost axis from which on every value is either full or constant: the span behind it is contiguous.
+inline size_t split_axis(const Program& program, const Sizes& values, const std::vector<int64_t>& space) {
+    if (program.family == Family::rowwise) return static_cast<size_t>(program.lead_rank());
+    for (size_t split = 0; split < space.size(); ++split) {
+        bool flat = true;
+        for (const auto& extents : values) {
+            const int64_t own = product(extents, split, space.size());
+            flat = flat && (own == 1 || own == product(space, split, space.size()));
+        }
+        if (flat) return split;
+    }
+    return space.size() - 1;
+}
+
+inline Extent extent_of(const std::vector<int64_t>& extents, const std::vector<int64_t>& space, size_t split,
+                        Dtype dtype, bool rowwise) {
+    Extent extent;
+    extent.width = width(dtype);
+    extent.cols = product(extents, split, space.size());
+    const int64_t own_rows = product(extents, 0, split), rows = product(space, 0, split);
+    extent.elements = own_rows * extent.cols;
+    extent.dense = own_rows == rows;
+    const bool by_col = extent.cols > 1 || product(space, split, space.size()) == 1;
+    // With one row nothing tells full from line; values reduced to one element still are row values.
+    const bool by_row = rows > 1 ? own_rows > 1 : by_col || rowwise;
+    extent.span = by_col ? (by_row ? Span::full : Span::line) : (by_row ? Span::row : Span::scalar);
+    return extent;
+}
+
+// `sizes`: by symbol number.
+inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& sizes) {
+    if (static_cast<int>(sizes.size()) != program.n_symbols)
+        return wrong("the program has " + std::to_string(program.n_symbols) + " symbols, found " +
+                     std::to_string(sizes.size()) + " sizes");
+    for (size_t i = 0; i < sizes.size(); ++i)
+        if (sizes[i] < 1)
+            return wrong("d" + std::to_string(i) + " is " + std::to_string(sizes[i]) + ", wanted 1 or more");
+    const auto space = resolve(program.space, sizes);
+    if (too_large(space)) return wrong("the space has more than 2^48 elements");
+    Sizes values;
+    for (const auto& value : program.values) {
+        values.push_back(resolve(value.extents, sizes));
+        if (too_large(values.back())) return wrong(value.name + " has more than 2^48 elements");
+    }
+    if (auto error = check_sizes(program, values, space)) return *error;
+    const size_t split = split_axis(program, values, space);
+    Grid grid;
+    grid.rows = product(space, 0, split);
+    grid.cols = product(space, split, space.size());
+    int narrowest = 8;
+    for (size_t id = 0; id < values.size(); ++id) {
+        const bool rowwise = program.family == Family::rowwise && !program.is_input(static_cast<int>(id));
+        const Extent extent = extent_of(values[id], space, split, program.values[id].dtype, rowwise);
+        grid.values.push_back(extent);
+        if (program.is_input(static_cast<int>(id)) && program.inputs[id].host) continue;
+        if (extent.wide() && extent.width < narrowest) narrowest = extent.width;
+        if (extent.wide() && extent.cols != grid.cols) grid.streamable = false;
+    }
+    for (const auto& instr : program.instrs)
+        if (instr.entry().is("slice") || instr.entry().is("concat")) grid.streamable = false;
+    grid.pad = align_bytes / narrowest;
+    return grid;
+}
+
+}  // namespace ascend_fuse

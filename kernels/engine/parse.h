@@ -1,0 +1,215 @@
+// Program text v1 -> Program (grammar: docs/design/0001). Every error names its line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "check.h"
+#include "lex.h"
+#include "print.h"
+
+namespace ascend_fuse {
+
+class Parser {
+  public:
+    Result<Program> parse(std::string_view text) {
+        const auto lines = split(text, "\n");
+        for (size_t i = 0; i < lines.size(); ++i) {
+            line_ = static_cast<int>(i) + 1;
+            const bool last = i + 1 == lines.size();
+            auto error = i == 0 ? header(lines[i]) : last ? outputs(lines[i]) : value(lines[i]);
+            if (i == 0 && last) error = error ? error : wrong("no `out` line");
+            if (error) return at_line(*error);
+        }
+        return std::move(program_);
+    }
+
+  private:
+    using Failure = std::optional<Error>;
+
+    Error at_line(Error error) const {
+        if (error.line == 0) error.line = line_;
+        return error;
+    }
+
+    Failure header(std::string_view line) {
+        const auto open = line.find(" 1 [");
+        if (open == std::string_view::npos || line.back() != ']')
+            return wrong("wanted a header such as `rowwise 1 [d0 | d1]`, found " + quote(line));
+        const auto family = line.substr(0, open);
+        if (family != "elementwise" && family != "rowwise")
+            return wrong("the engine knows no family " + quote(family) +
+                         "; it knows elementwise and rowwise");
+        program_.family = family == "rowwise" ? Family::rowwise : Family::elementwise;
+        const auto space = read_extents(line.substr(open + 4, line.size() - open - 5));
+        if (!space) return space.error();
+        const bool rowwise = program_.family == Family::rowwise;
+        if (rowwise != (space->bar >= 0))
+            return wrong(rowwise ? "a rowwise space needs a |" : "elementwise has no |");
+        if (space->dims.empty()) return wrong("the space has no axes");
+        program_.space = space->dims;
+        program_.bar = space->bar;
+        return number(space->dims);
+    }
+
+    // Symbols are numbered by first appearance.
+    Failure number(const Dims& dims) {
+        for (const auto& dim : dims) {
+            if (dim.symbol < program_.n_symbols) continue;
+            if (dim.symbol > program_.n_symbols)
+                return wrong(dim.text() + " stands before d" + std::to_string(program_.n_symbols));
+            ++program_.n_symbols;
+            first_line_.push_back(line_);
+            bound_.push_back(false);
+        }
+        return std::nullopt;
+    }
+
+    Failure value(std::string_view line) {
+        const auto colon = line.find(": ");
+        const auto equals = line.find(" = ");
+        if (colon == std::string_view::npos || equals == std::string_view::npos || equals < colon)
+            return wrong("wanted `name: type = …`, found " + quote(line));
+        const auto name = line.substr(0, colon);
+        if (!is_name(name)) return wrong(quote(name) + " is no name");
+        if (ids_.count(std::string(name))) return wrong(std::string(name) + " is defined twice");
+        const auto type = read_type(line.substr(colon + 2, equals - colon - 2));
+        if (!type) return type.error();
+        if (auto error = number(type->dims)) return error;
+        const auto rest = line.substr(equals + 3);
+        const auto word = rest.substr(0, rest.find(' '));
+        auto error = word == "in" || word == "host" ? input(name, *type, word, rest.substr(word.size()))
+                                                    : instr(name, *type, rest);
+        if (!error) ids_.emplace(name, static_cast<int>(program_.values.size()) - 1);
+        return error;
+    }
+
+    Failure input(std::string_view name, const Type& type, std::string_view word, std::string_view rest) {
+        if (!program_.instrs.empty()) return wrong("inputs stand before instructions");
+        Input input{type, word == "host", std::nullopt};
+        n_in_ += input.host ? 0 : 1;
+        if (n_in_ > max_inputs) return wrong("more than " + std::to_string(max_inputs) + " inputs");
+        const auto shape = read_shape(rest);
+        if (!shape) return shape.error();
+        input.shape = *shape;
+        if (input.shape) {
+            if (auto error = number(*input.shape)) return error;
+            if (!same_but_ones(*input.shape, type.dims))
+                return wrong("shape (" + print_dims(*input.shape) + ") holds other extents than " +
+                             print_type(type));
+        }
+        Dims extents(program_.space.size());
+        if (!input.host) {
+            const auto aligned = align(program_, type);
+            if (!aligned) return aligned.error();
+            extents = *aligned;
+            for (const auto& dim : type.dims)
+                if (dim.symbol >= 0) bound_[static_cast<size_t>(dim.symbol)] = true;
+        }
+        program_.inputs.push_back(std::move(input));
+        program_.values.push_back(Value{std::string(name), type.dtype, std::move(extents)});
+        return std::nullopt;
+    }
+
+    Result<Operand> operand(std::string_view text) const {
+        const auto found = ids_.find(std::string(text));
+        if (found != ids_.end()) return Operand{found->second, {}};
+        if (looks_literal(text)) return Operand{-1, std::string(text)};
+        return wrong(quote(text) + " is neither a value defined above nor a literal");
+    }
+
+    Failure instr(std::string_view name, const Type& type, std::string_view rest) {
+        if (program_.instrs.size() == max_instructions)
+            return wrong("more than " + std::to_string(max_instructions) + " instructions");
+        Instr instr;
+        instr.type = type;
+        const auto brace = rest.find(" {");
+        if (brace != std::string_view::npos) {
+            if (rest.back() != '}') return wrong("{ without }");
+            const auto attributes = read_attributes(rest.substr(brace + 2, rest.size() - brace - 3));
+            if (!attributes) return attributes.error();
+            instr.attributes = *attributes;
+            rest = rest.substr(0, brace);
+        }
+        const auto word = rest.substr(0, rest.find(' '));
+        instr.op = find_op(word);
+        if (instr.op < 0) return wrong("no operator " + quote(word));
+        if (word.size() < rest.size()) {
+            for (const auto piece : split(rest.substr(word.size() + 1), ", ")) {
+                const auto read = operand(piece);
+                if (!read) return read.error();
+                instr.operands.push_back(*read);
+            }
+        }
+        const auto extents = align(program_, type);
+        if (!extents) return extents.error();
+        if (const auto error = check_instr(program_, instr, *extents)) return error;
+        program_.instrs.push_back(std::move(instr));
+        program_.values.push_back(Value{std::string(name), type.dtype, *extents});
+        return std::nullopt;
+    }
+
+    Failure outputs(std::string_view line) {
+        if (line.substr(0, 4) != "out ") return wrong("wanted the last line `out …`, found " + quote(line));
+        auto rest = line.substr(4);
+        while (!rest.empty()) {
+            // A shape holds commas of its own, so an item ends at the first comma outside of parentheses.
+            const auto open = rest.find(" ("), comma = rest.find(", ");
+            const bool shaped = open != std::string_view::npos && open < comma;
+            const auto end = shaped ? rest.find(')', open) : comma;
+            if (shaped && end == std::string_view::npos) return wrong("( without )");
+            const auto item = rest.substr(0, shaped ? end + 1 : end);
+            if (auto error = output(item.substr(0, shaped ? open : end), shaped ? item.substr(open) : ""))
+                return error;
+            rest.remove_prefix(item.size());
+            if (rest.empty()) break;
+            if (rest.substr(0, 2) != ", " || rest.size() == 2)
+                return wrong("wanted `, name`, found " + quote(rest));
+            rest.remove_prefix(2);
+        }
+        return finish();
+    }
+
+    Failure output(std::string_view name, std::string_view rest) {
+        if (program_.outputs.size() == max_outputs)
+            return wrong("more than " + std::to_string(max_outputs) + " outputs");
+        const auto found = ids_.find(std::string(name));
+        if (found == ids_.end()) return wrong("no value " + quote(name));
+        if (program_.is_output(found->second)) return wrong(std::string(name) + " is an output twice");
+        const Value& value = program_.values[static_cast<size_t>(found->second)];
+        if (program_.is_input(found->second) && program_.inputs[static_cast<size_t>(found->second)].host)
+            return wrong(value.name + " is a host input");
+        for (int i = 0; i < program_.lead_rank(); ++i)
+            if (value.extents[static_cast<size_t>(i)] != program_.space[static_cast<size_t>(i)])
+                return wrong("output " + value.name + " lacks axis " +
+                             program_.space[static_cast<size_t>(i)].text());
+        const auto shape = read_shape(rest);
+        if (!shape) return shape.error();
+        if (*shape && !same_but_ones(**shape, value.extents))
+            return wrong("shape (" + print_dims(**shape) + ") holds other extents than " + value.name);
+        program_.outputs.push_back(Output{found->second, *shape});
+        return std::nullopt;
+    }
+
+    Failure finish() {
+        if (program_.outputs.empty()) return wrong("no output");
+        for (size_t i = 0; i < bound_.size(); ++i)
+            if (!bound_[i])
+                return Error{first_line_[i],
+                             "d" + std::to_string(i) + " stands in the shape of no `in` line"};
+        return std::nullopt;
+    }
+
+    Program program_;
+    std::unordered_map<std::string, int> ids_;
+    std::vector<int> first_line_;  // by symbol
+    std::vector<bool> bound_;      // by symbol: an `in` line has it
+    int line_ = 1;
+    int n_in_ = 0;
+};
+
+inline Result<Program> parse(std::string_view text) { return Parser().parse(text); }
+
+}  // namespace ascend_fuse

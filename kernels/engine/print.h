@@ -1,0 +1,68 @@
+// Program -> text. Printing what was parsed gives the same bytes.
+#pragma once
+
+#include <string>
+
+#include "program.h"
+
+namespace ascend_fuse {
+
+inline std::string print_dims(const Dims& dims, int bar = -1) {
+    std::string text;
+    for (size_t i = 0; i < dims.size(); ++i) {
+        if (static_cast<int>(i) == bar) {
+            text += i > 0 ? " | " : "| ";
+        } else if (i > 0) {
+            text += ", ";
+        }
+        text += dims[i].text();
+    }
+    return text;
+}
+
+inline std::string print_type(const Type& type) {
+    return std::string(name(type.dtype)) + "[" + print_dims(type.dims, type.bar) + "]";
+}
+
+inline std::string print_shape(const std::optional<Dims>& shape) {
+    return shape ? " (" + print_dims(*shape) + ")" : "";
+}
+
+inline std::string print_instr(const Program& program, const Instr& instr) {
+    std::string text = instr.entry().name;
+    for (size_t i = 0; i < instr.operands.size(); ++i) {
+        const Operand& operand = instr.operands[i];
+        text += i == 0 ? " " : ", ";
+        text += operand.value < 0 ? operand.literal : program.values[static_cast<size_t>(operand.value)].name;
+    }
+    for (size_t i = 0; i < instr.attributes.size(); ++i) {
+        text += i == 0 ? " {" : ", ";
+        text += instr.attributes[i].first + "=" + instr.attributes[i].second;
+    }
+    return instr.attributes.empty() ? text : text + "}";
+}
+
+inline std::string print(const Program& program) {
+    std::string text =
+        std::string(name(program.family)) + " 1 [" + print_dims(program.space, program.bar) + "]\n";
+    for (size_t i = 0; i < program.values.size(); ++i) {
+        const int id = static_cast<int>(i);
+        text += program.values[i].name + ": ";
+        if (program.is_input(id)) {
+            const Input& input = program.inputs[i];
+            text += print_type(input.type) + " = " + (input.host ? "host" : "in") + print_shape(input.shape);
+        } else {
+            text += print_type(program.instr(id).type) + " = " + print_instr(program, program.instr(id));
+        }
+        text += "\n";
+    }
+    text += "out ";
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+        const Output& output = program.outputs[i];
+        text += (i > 0 ? ", " : "") + program.values[static_cast<size_t>(output.value)].name +
+                print_shape(output.shape);
+    }
+    return text;
+}
+
+}  // namespace ascend_fuse

@@ -1,0 +1,109 @@
+// The program text v1 as data (docs/design/0001). Value ids: inputs first, then instructions, in text order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dtype.h"
+#include "op.h"
+
+namespace ascend_fuse {
+
+inline constexpr int max_instructions = 64;
+inline constexpr int max_inputs = 16;
+inline constexpr int max_outputs = 8;
+
+enum class Family { elementwise, rowwise };
+
+inline const char* name(Family family) { return family == Family::rowwise ? "rowwise" : "elementwise"; }
+
+// One extent: symbol d<symbol>, or a constant when symbol < 0.
+struct Dim {
+    int symbol = -1;
+    int64_t size = 1;
+
+    bool is_one() const { return symbol < 0 && size == 1; }
+    bool operator==(const Dim& other) const { return symbol == other.symbol && size == other.size; }
+    bool operator!=(const Dim& other) const { return !(*this == other); }
+    std::string text() const { return symbol >= 0 ? "d" + std::to_string(symbol) : std::to_string(size); }
+};
+
+using Dims = std::vector<Dim>;
+
+// A type as written. `bar`: how many dims stand before the `|`; -1 without one.
+struct Type {
+    Dtype dtype = Dtype::f32;
+    Dims dims;
+    int bar = -1;
+};
+
+// The extents of a value, padded with ones to the rank of the space (lead axes, then row axes).
+struct Value {
+    std::string name;
+    Dtype dtype = Dtype::f32;
+    Dims extents;
+};
+
+struct Input {
+    Type type;
+    bool host = false;          // steers the body only; no kernel reads it
+    std::optional<Dims> shape;  // the tensor's own, where it is not the type's
+};
+
+struct Operand {
+    int value = -1;       // value id; -1: a literal
+    std::string literal;  // as written
+};
+
+struct Instr {
+    Type type;
+    int op = 0;  // position in ops()
+    std::vector<Operand> operands;
+    std::vector<std::pair<std::string, std::string>> attributes;
+
+    const Op& entry() const { return ops()[static_cast<size_t>(op)]; }
+};
+
+struct Output {
+    int value = 0;
+    std::optional<Dims> shape;
+};
+
+struct Program {
+    Family family = Family::elementwise;
+    Dims space;
+    int bar = -1;  // lead axes of a rowwise space; -1 for elementwise
+    int n_symbols = 0;
+    std::vector<Input> inputs;
+    std::vector<Instr> instrs;
+    std::vector<Output> outputs;
+    std::vector<Value> values;  // inputs, then instructions
+
+    int lead_rank() const { return family == Family::rowwise ? bar : static_cast<int>(space.size()); }
+    int row_rank() const { return static_cast<int>(space.size()) - lead_rank(); }
+    int n_inputs() const { return static_cast<int>(inputs.size()); }
+    bool is_input(int value) const { return value < n_inputs(); }
+    bool is_output(int value) const {
+        for (const auto& output : outputs)
+            if (output.value == value) return true;
+        return false;
+    }
+    // Precondition: !is_input(value).
+    const Instr& instr(int value) const { return instrs[static_cast<size_t>(value - n_inputs())]; }
+};
+
+// Shapes hold the same extents in the same order once ones are dropped.
+inline bool same_but_ones(const Dims& left, const Dims& right) {
+    size_t i = 0, j = 0;
+    for (;;) {
+        while (i < left.size() && left[i].is_one()) ++i;
+        while (j < right.size() && right[j].is_one()) ++j;
+        if (i == left.size() || j == right.size()) return i == left.size() && j == right.size();
+        if (left[i++] != right[j++]) return false;
+    }
+}
+
+}  // namespace ascend_fuse
