@@ -1,0 +1,194 @@
+"""The reference of truth: a program on numpy arrays, instruction by instruction, rounded once per instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_fuse.error import UsageError
+from ascend_fuse.program.noise import Noise
+from ascend_fuse.program.program import Extent, Instr, Operand, Program, Shape, Value, literal_dtype
+
+Array = npt.NDArray[Any]
+
+
+@cache
+def _dtypes() -> Mapping[str, np.dtype[Any]]:
+    import ml_dtypes  # comes with onnx
+
+    names = {"f32": "float32", "f16": "float16", "f64": "float64", "bool": "bool"}
+    names |= {f"{s}{b}": f"{'u' if s == 'u' else ''}int{b}" for s in "iu" for b in (8, 16, 32, 64)}
+    return {k: np.dtype(v) for k, v in names.items()} | {"bf16": np.dtype(ml_dtypes.bfloat16)}
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """numpy's dtype for a name of the program text."""
+    return _dtypes()[name]
+
+
+def _erf(x: Array) -> Array:
+    from math import erf
+
+    return np.asarray(np.vectorize(erf, otypes=[np.float64])(x.astype(np.float64))) if x.size else x
+
+
+def _sigmoid(x: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+def _silu(x: Array) -> Array:
+    return x * _sigmoid(x)
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+def _relu(x: Array) -> Array:
+    return np.maximum(x, 0)
+
+
+def _gelu(x: Array) -> Array:
+    return 0.5 * x * (1 + _erf(x / np.sqrt(2.0)))
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+# Elementwise operators on the compute type (f64 for floats, so that one rounding follows; integers as they are).
+_MAP: dict[str, Callable[..., Array]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.power, "max": np.maximum, "min": np.minimum,
+    "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor, "eq": np.equal, "lt": np.less,
+    "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where, "not": np.logical_not,
+    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "rsqrt": _rsqrt,
+    "recip": np.reciprocal, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "sigmoid": _sigmoid, "erf": _erf, "relu": _relu, "floor": np.floor, "ceil": np.ceil,
+    "round": np.rint, "sign": np.sign, "gelu": _gelu, "gelu_tanh": _gelu_tanh, "silu": _silu,
+}  # fmt: skip
+_REDUCE: dict[str, Callable[..., Array]] = {
+    "reduce_sum": np.sum, "reduce_mean": np.mean, "reduce_max": np.max, "reduce_min": np.min
+}  # fmt: skip
+_FLOATS = ("f16", "bf16", "f32")
+
+
+def _divide(a: Array, b: Array, is_float: bool) -> Array:
+    """Floats divide; integers truncate towards zero, as ONNX's Div does."""
+    if is_float:
+        return np.divide(a, b)
+    return np.asarray(np.sign(a) * np.sign(b) * (np.abs(a) // np.maximum(np.abs(b), 1)))
+
+
+class _Run:
+    """One evaluation: the sizes that the inputs bind, and the values so far, each broadcastable to its type."""
+
+    def __init__(self, program: Program, masks: Mapping[str, Array], noise: Noise | None = None) -> None:
+        self.program = program
+        self.masks = masks
+        self.noise = noise
+        self.sizes: dict[str, int] = {}
+        self.values: dict[str, Array] = {}
+        self.types = program.types()
+
+    def size(self, extent: Extent) -> int:
+        return extent if isinstance(extent, int) else self.sizes[extent]
+
+    def shape(self, extents: Shape) -> tuple[int, ...]:
+        return tuple(self.size(e) for e in extents)
+
+    def bind(self, arrays: Sequence[Array]) -> None:
+        for line, array in zip(self.program.inputs, arrays, strict=True):
+            if line.host:
+                continue
+            if len(line.tensor_shape) != array.ndim:
+                raise UsageError(f"input {line.name} has shape {array.shape}, not {line.tensor_shape}")
+            for extent, size in zip(line.tensor_shape, array.shape, strict=True):
+                known = self.sizes.setdefault(extent, size) if isinstance(extent, str) else extent
+                if known != size:
+                    raise UsageError(f"input {line.name} has {size} where the program has {extent}={known}")
+            self.values[line.name] = array.reshape(self.shape(line.type.extents)).astype(dtype_of(line.type.dtype))
+
+    def operand(self, operand: Operand, like: str) -> Array:
+        if not isinstance(operand, Value):
+            return np.asarray(operand, dtype_of(like))
+        return self.values[operand.name]
+
+    def shaken(self, line: Instr, x: Array) -> Array:
+        """The line's value, beside the right one when there is noise."""
+        return x if self.noise is None or line.type.dtype not in _FLOATS else self.noise.shake(line.op, x)
+
+    def execute(self, line: Instr) -> Array:
+        out = dtype_of(line.type.dtype)
+        like = literal_dtype(line, {n: t.dtype for n, t in self.types.items()})
+        operands = [self.operand(o, like) for o in line.operands]
+        wide = [o.astype(np.float64) if o.dtype.kind not in "iub" else o for o in operands]
+        if line.op == "cast":
+            return operands[0].astype(out)
+        if line.op == "div":
+            return _divide(wide[0], wide[1], like in _FLOATS).astype(out)
+        if line.op in _MAP:
+            return np.asarray(_MAP[line.op](*wide)).astype(out)
+        return self.row(line, operands, wide, out)
+
+    def row(self, line: Instr, operands: list[Array], wide: list[Array], out: np.dtype[Any]) -> Array:
+        if line.op in _REDUCE:
+            source = self.types[_name(line.operands[0])]
+            full = np.broadcast_to(wide[0], self.aligned(wide[0], source.extents))
+            axes = tuple(range(-len(source.cols or ()), 0))
+            return np.asarray(_REDUCE[line.op](full, axis=axes, keepdims=True)).astype(out)
+        if line.op == "slice":
+            return np.atleast_1d(operands[0])[..., int(line.attributes["start"]) : int(line.attributes["stop"])]
+        if line.op == "concat":
+            operands = [np.atleast_1d(o) for o in operands]
+            lead = np.broadcast_shapes(*(o.shape[:-1] for o in operands))
+            parts = [np.broadcast_to(o, (*lead, o.shape[-1])) for o in operands]
+            return np.concatenate(parts, axis=-1)
+        if line.op == "broadcast":
+            return np.broadcast_to(operands[0], self.shape(line.type.extents))
+        if line.op == "random_keep":
+            return np.broadcast_to(self.masks[line.name], self.shape(line.type.extents))
+        raise UsageError(f"operator {line.op!r} has no reference")
+
+    def aligned(self, array: Array, extents: Shape) -> tuple[int, ...]:
+        """The full extents, for a value that broadcasts inside its row."""
+        return np.broadcast_shapes(array.shape, self.shape(extents))
+
+
+def _name(operand: Operand) -> str:
+    assert isinstance(operand, Value)
+    return operand.name
+
+
+def evaluate(
+    program: Program,
+    arrays: Sequence[Array],
+    masks: Mapping[str, Array] | None = None,
+    noise: Noise | None = None,
+) -> list[Array]:
+    """The outputs for inputs in the order of the `in` lines; `masks`: drawn keep masks by line name.
+
+    Floats compute in float64 and round once per instruction, with `noise` a few last places beside the right value.
+    Raises UsageError when a shape contradicts the program.
+    """
+    run = _Run(program, masks or {}, noise)
+    run.bind(arrays)
+    with np.errstate(all="ignore"):
+        for line in program.instrs:
+            run.values[line.name] = run.shaken(line, run.execute(line))
+    out: list[Array] = []
+    for o in program.outputs:
+        t = run.types[o.name]
+        full = np.broadcast_to(run.values[o.name], run.shape(t.extents))
+        out.append(full if o.shape is None else full.reshape(run.shape(o.shape)))
+    return out
+
+
+def operators() -> frozenset[str]:
+    """Every operator that the reference computes."""
+    rest = {"div", "cast", "slice", "concat", "broadcast", "random_keep"}
+    return frozenset(_MAP) | frozenset(_REDUCE) | rest
