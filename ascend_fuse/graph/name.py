@@ -1,0 +1,42 @@
+"""One allocator for the names of values and nodes."""
+
+from __future__ import annotations
+
+from onnx import GraphProto, ModelProto
+
+from ascend_fuse.graph.view import subgraphs
+
+
+class Names:
+    """Names in use anywhere in a model; `fresh` never repeats one."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, model: ModelProto) -> Names:
+        """With every name of the main graph and all nested graphs."""
+        names = cls()
+        names.add_graph(model.graph)
+        return names
+
+    def add_graph(self, graph: GraphProto) -> None:
+        """Take a graph's names."""
+        self._used.update(v.name for v in graph.input)
+        self._used.update(t.name for t in graph.initializer)
+        for node in graph.node:
+            self._used.add(node.name)
+            self._used.update(node.input)
+            self._used.update(node.output)
+            for _, inner in subgraphs(node):
+                self.add_graph(inner)
+
+    def fresh(self, stem: str) -> str:
+        """`stem`, or `stem_1` … when it is taken; the counter runs on, so many equal stems stay cheap."""
+        name = stem
+        while name in self._used:
+            self._next[stem] = self._next.get(stem, 0) + 1
+            name = f"{stem}_{self._next[stem]}"
+        self._used.add(name)
+        return name
