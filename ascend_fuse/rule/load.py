@@ -1,0 +1,233 @@
+"""Rules from TOML files; onnx is imported when a rule's `patterns` are asked for, and not before."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ascend_fuse.error import RuleError, UsageError
+from ascend_fuse.resource import rules_dir
+from ascend_fuse.rule.condition import Condition, condition
+from ascend_fuse.rule.source import Source, read
+
+if TYPE_CHECKING:
+    from ascend_fuse.rule.pattern import Pattern
+
+ROLES = ("cleanup", "idiom", "anchor", "chain")
+FAMILIES = ("elementwise", "rowwise", "matmul", "transform")
+STATUSES = ("preview", "stable", "deprecated", "removed")
+BUILTINS = ("shape-source", "elementwise")
+
+_NEEDS = ("code", "name", "status", "since", "role", "family", "opset", "doc", "example")
+_MAY = ("pattern", "variants", "where", "optional", "ordered", "instruction", "builtin")
+_VARIANT = ("pattern", "where")
+_CODE = re.compile(r"[A-Z]{2,8}[0-9]{3}")
+_SINCE = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternText:
+    """ONNX text of one pattern, not yet parsed; `line` is the TOML file's line of the text's first."""
+
+    text: str
+    line: int
+    where: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule file. `opset` is (first, last or None); `where` holds the conditions common to all patterns.
+
+    `instruction` is an idiom's program line (`gelu x`); `builtin` names the part of the planner that stands
+    in for a pattern. `optional` names operands that may be omitted and values whose node may be missing;
+    `ordered` lists operators whose operands are not to be swapped.
+    """
+
+    code: str
+    name: str
+    role: str
+    family: str
+    status: str
+    since: str
+    opset: tuple[int, int | None]
+    doc: str
+    example: str
+    instruction: str
+    builtin: str
+    optional: tuple[str, ...]
+    optional_line: int
+    ordered: tuple[str, ...]
+    where: tuple[Condition, ...]
+    texts: tuple[PatternText, ...]
+    path: Path
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The parsed patterns, none for a builtin. Raises RuleError with the TOML file's line."""
+        from ascend_fuse.rule.pattern import compiled  # imports onnx
+
+        return compiled(self)
+
+    def error(self, what: str, line: int = 1, do: str = "") -> RuleError:
+        """The error that says `what` about a line of the rule's file."""
+        return RuleError(what, where=f"{self.path}:{line}", do=do)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Rules in the order of their codes, each code once; `dropped` are those that `choose` left out."""
+
+    rules: tuple[Rule, ...]
+    dropped: tuple[Rule, ...] = ()
+
+    def by_code(self, code: str) -> Rule:
+        """The rule of that code. Raises UsageError with the near codes."""
+        for rule in self.rules:
+            if rule.code == code:
+                return rule
+        raise self._unknown(code)
+
+    def choose(self, select: Sequence[str], ignore: Sequence[str]) -> RuleSet:
+        """The rules that match `select` (all when empty) and not `ignore`; entries may be globs (`AF3*`).
+
+        Raises UsageError on an entry that matches no rule.
+        """
+        for entry in (*select, *ignore):
+            if not any(fnmatchcase(r.code, entry) for r in self.rules):
+                raise self._unknown(entry)
+        kept = tuple(
+            r
+            for r in self.rules
+            if (not select or any(fnmatchcase(r.code, s) for s in select))
+            and not any(fnmatchcase(r.code, i) for i in ignore)
+        )
+        return RuleSet(kept, (*self.dropped, *(r for r in self.rules if r not in kept)))
+
+    def _unknown(self, code: str) -> UsageError:
+        near = difflib.get_close_matches(code.upper(), [r.code for r in self.rules], 3, 0.5)
+        do = f"did you mean {', '.join(near)}?" if near else "see `ascend-fuse rules`"
+        return UsageError(f"no rule {code!r}", do=do)
+
+
+def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
+    """The built-in rules and those of the user's directories. Raises RuleError with file:line."""
+    found: dict[str, Rule] = {}
+    for directory in (rules_dir(), *extra):
+        if not directory.is_dir():
+            raise RuleError("not a directory of rules", where=str(directory))
+        for path in sorted(directory.glob("*.toml")):
+            source = read(path)
+            rule = load_rule(source)
+            if other := found.get(rule.code):
+                raise source.error(f"{rule.code} is already defined in {other.path}", source.line("code"))
+            found[rule.code] = rule
+    return RuleSet(tuple(found[code] for code in sorted(found)))
+
+
+def load_rule(source: Source) -> Rule:
+    """The rule in one file. Raises RuleError on an unknown, missing or ill-typed key."""
+    _check_keys(source)
+    role = _one_of(source, "role", ROLES)
+    builtin = _one_of(source, "builtin", BUILTINS) if "builtin" in source.table else ""
+    if bool(builtin) == ("pattern" in source.table):
+        raise source.error("a rule has either a `pattern` or a `builtin`", source.line("builtin"))
+    if (role == "idiom") != ("instruction" in source.table):
+        raise source.error("an idiom, and nothing else, names its `instruction`", source.line("instruction"))
+    return Rule(
+        code=_matching(source, "code", _CODE),
+        name=_string(source, "name"),
+        role=role,
+        family=_one_of(source, "family", FAMILIES),
+        status=_one_of(source, "status", STATUSES),
+        since=_matching(source, "since", _SINCE),
+        opset=_opset(source),
+        doc=_string(source, "doc").strip(),
+        example=_string(source, "example").strip(),
+        instruction=_string(source, "instruction") if role == "idiom" else "",
+        builtin=builtin,
+        optional=_strings(source, "optional"),
+        optional_line=source.line("optional"),
+        ordered=_strings(source, "ordered"),
+        where=_conditions(source, source.table.get("where", [])),
+        texts=() if builtin else _texts(source),
+        path=source.path,
+    )
+
+
+def _check_keys(source: Source) -> None:
+    for key in source.table:
+        if key not in _NEEDS and key not in _MAY:
+            do = f"one of {', '.join((*_NEEDS, *_MAY))}"
+            raise source.error(f"unknown key `{key}`", source.line(key), do)
+    for key in _NEEDS:
+        if key not in source.table:
+            raise source.error(f"the key `{key}` is missing")
+
+
+def _string(source: Source, key: str) -> str:
+    value = source.table.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise source.error(f"`{key}` is a string that is not empty", source.line(key))
+    return value
+
+
+def _one_of(source: Source, key: str, choices: Sequence[str]) -> str:
+    value = source.table.get(key)
+    if not isinstance(value, str) or value not in choices:
+        raise source.error(f"`{key}` is one of {', '.join(choices)}, not {value!r}", source.line(key))
+    return value
+
+
+def _matching(source: Source, key: str, form: re.Pattern[str]) -> str:
+    value = _string(source, key)
+    if not form.fullmatch(value):
+        raise source.error(f"`{key}` has the form {form.pattern}, not {value!r}", source.line(key))
+    return value
+
+
+def _strings(source: Source, key: str) -> tuple[str, ...]:
+    value = source.table.get(key, [])
+    items = cast("list[object]", value) if isinstance(value, list) else [None]
+    if not all(isinstance(i, str) for i in items):
+        raise source.error(f"`{key}` is a list of strings", source.line(key))
+    return tuple(cast("list[str]", items))
+
+
+def _opset(source: Source) -> tuple[int, int | None]:
+    value = source.table["opset"]
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    numbers = [i for i in items if isinstance(i, int) and not isinstance(i, bool)]
+    if not 1 <= len(numbers) == len(items) <= 2 or numbers != sorted(numbers):
+        raise source.error("`opset` is [first] or [first, last]", source.line("opset"))
+    return (numbers[0], numbers[1] if len(numbers) == 2 else None)
+
+
+def _conditions(source: Source, value: object, table: str = "", ordinal: int = 0) -> tuple[Condition, ...]:
+    if not isinstance(value, list):
+        raise source.error("`where` is an array of tables", source.line("where", table, ordinal))
+    items = cast("list[object]", value)
+    lines = (source.item("where", i, table, ordinal) for i in range(len(items)))
+    return tuple(condition(item, source, line) for item, line in zip(items, lines, strict=True))
+
+
+def _texts(source: Source) -> tuple[PatternText, ...]:
+    texts = [PatternText(_string(source, "pattern"), source.first_text_line("pattern"), ())]
+    variants = source.table.get("variants", [])
+    if not isinstance(variants, list):
+        raise source.error("`variants` is an array of tables", source.line("variants"))
+    for i, variant in enumerate(cast("list[object]", variants)):
+        line = source.item("variants", i)
+        entry = cast("dict[str, object]", variant) if isinstance(variant, dict) else {}
+        if unknown := sorted(entry.keys() - set(_VARIANT)):
+            raise source.error(f"a variant has no key `{unknown[0]}`", source.line(unknown[0], "variants", i))
+        text = entry.get("pattern")
+        if not isinstance(text, str):
+            raise source.error("a variant is a table with a `pattern`", line)
+        where = _conditions(source, entry.get("where", []), "variants", i)
+        texts.append(PatternText(text, source.first_text_line("pattern", "variants", i), where))
+    return tuple(texts)
