@@ -1,0 +1,118 @@
+"""Activations and powers as instructions, by the definitions of the ONNX operator specification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from ascend_fuse.reason import Miss
+from ascend_fuse.region.build import Handle
+from ascend_fuse.region.lowering import Lowering, unsupported
+from ascend_fuse.region.step import embedded
+
+
+def _pow(low: Lowering) -> Miss | None:
+    """Small constant powers are products and roots: Power is 50 times a Mul."""
+    x = low.arg(0)
+    constant = embedded(low.builder.view, low.node.inputs[1])
+    power = float(constant.reshape(-1)[0]) if constant is not None and constant.size == 1 else math.nan
+    if power == 1.0:
+        out = x
+    elif power == 2.0:
+        out = low.op("mul", x, x)
+    elif power == 3.0:
+        out = low.op("mul", low.op("mul", x, x), x)
+    elif power == 0.5:
+        out = low.op("sqrt", x)
+    else:
+        exponent = low.arg(1) if math.isnan(power) else low.lit(power, x)
+        if exponent.dtype != x.dtype:
+            return unsupported(low, "exponent", exponent.dtype)
+        out = low.op("pow", x, exponent)
+    low.done(out)
+    return None
+
+
+def _clip(low: Lowering) -> Miss | None:
+    out = low.arg(0)
+    for k, (name, attribute) in enumerate((("max", "min"), ("min", "max")), start=1):
+        if low.has(k):
+            out = low.op(name, out, low.arg(k))
+        elif low.node.attribute(attribute) is not None:
+            out = low.with_literal(name, out, low.number(attribute, 0.0))
+    low.done(out)
+    return None
+
+
+def _gelu(low: Lowering) -> Miss | None:
+    low.done(low.op("gelu_tanh" if low.node.attribute("approximate", "none") == "tanh" else "gelu", low.arg(0)))
+    return None
+
+
+def _leaky(low: Lowering) -> Miss | None:
+    x = low.arg(0)
+    slope = low.arg(1) if low.node.op == "PRelu" else low.lit(low.number("alpha", 0.01), x)
+    if slope.dtype != x.dtype:
+        return unsupported(low, "slope", slope.dtype)
+    down = low.op("mul", low.with_literal("min", x, 0.0), slope)
+    low.done(low.op("add", low.op("relu", x), down))
+    return None
+
+
+def _elu(low: Lowering) -> Miss | None:
+    """gamma·(relu(x) + alpha·(exp(min(x, 0)/scale) - 1)), which is Elu, Selu and Celu by their constants."""
+    x = low.arg(0)
+    default = {"Elu": 1.0, "Selu": 1.67326319217681884765625, "Celu": 1.0}[low.node.op]
+    alpha = low.number("alpha", default)
+    inner = low.with_literal("min", x, 0.0)
+    if low.node.op == "Celu":
+        inner = low.with_literal("div", inner, alpha)
+    down = low.with_literal("mul", low.with_literal("sub", low.op("exp", inner), 1.0), alpha)
+    out = low.op("add", low.op("relu", x), down)
+    if low.node.op == "Selu":
+        out = low.with_literal("mul", out, low.number("gamma", 1.05070102214813232421875))
+    low.done(out)
+    return None
+
+
+def _hard(low: Lowering) -> Miss | None:
+    """max(0, min(1, alpha·x + beta)), times x for HardSwish."""
+    x = low.arg(0)
+    swish = low.node.op == "HardSwish"
+    alpha, beta = (1 / 6, 0.5) if swish else (low.number("alpha", 0.2), low.number("beta", 0.5))
+    line = low.with_literal("add", low.with_literal("mul", x, alpha), beta)
+    gate = low.with_literal("max", low.with_literal("min", line, 1.0), 0.0)
+    low.done(low.op("mul", x, gate) if swish else gate)
+    return None
+
+
+def _softplus_of(low: Lowering, x: Handle) -> Handle:
+    """max(x, 0) + log(1 + exp(-|x|)): no overflow; below -17 it is 0, an absolute error of 4e-8."""
+    tail = low.op("exp", low.op("neg", low.op("abs", x)))
+    return low.op("add", low.op("relu", x), low.op("log", low.with_literal("add", tail, 1.0)))
+
+
+def _soft(low: Lowering) -> Miss | None:
+    x = low.arg(0)
+    if low.node.op == "Softsign":
+        out = low.op("div", x, low.with_literal("add", low.op("abs", x), 1.0))
+    elif low.node.op == "Mish":
+        out = low.op("mul", x, low.op("tanh", _softplus_of(low, x)))
+    else:
+        out = _softplus_of(low, x)
+    low.done(out)
+    return None
+
+
+def _threshold(low: Lowering) -> Miss | None:
+    x = low.arg(0)
+    over = low.builder.emit("gt", x, low.lit(low.number("alpha", 1.0), x), dtype="bool")
+    low.done(low.builder.emit("where", over, x, low.lit(0.0, x), dtype=x.dtype))
+    return None
+
+
+ACTIVATIONS: Mapping[str, Callable[[Lowering], Miss | None]] = {
+    "Pow": _pow, "Clip": _clip, "Gelu": _gelu, "LeakyRelu": _leaky, "PRelu": _leaky, "Elu": _elu, "Selu": _elu,
+    "Celu": _elu, "HardSigmoid": _hard, "HardSwish": _hard, "Softplus": _soft, "Softsign": _soft, "Mish": _soft,
+    "ThresholdedRelu": _threshold,
+}  # fmt: skip

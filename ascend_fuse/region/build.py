@@ -1,0 +1,264 @@
+"""From steps to a program: lay every tensor on the space's axes, lower each step, print types over symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ascend_fuse.graph.dim import Dim
+from ascend_fuse.graph.value import ShapeValue
+from ascend_fuse.graph.view import View
+from ascend_fuse.program.op import table
+from ascend_fuse.program.program import (
+    LIMIT_INPUTS,
+    LIMIT_INSTRUCTIONS,
+    LIMIT_OUTPUTS,
+    Attribute,
+    Extent,
+    Input,
+    Instr,
+    Literal,
+    Operand,
+    Output,
+    Program,
+    Shape,
+    Type,
+    Value,
+)
+from ascend_fuse.reason import Miss
+from ascend_fuse.region.space import Space
+from ascend_fuse.region.step import embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A value while lowering: a line of the program or a literal, with the axes it has and its size on each."""
+
+    operand: Operand
+    dtype: str
+    dims: Mapping[int, Dim] = field(default_factory=dict[int, Dim])
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A program with the tensors of its `in` lines and outputs, and the size of each symbol."""
+
+    program: Program
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    sizes: Mapping[str, Dim]
+
+
+class Builder:
+    """Collects the lines of a program; one per region, fed step by step in topological order."""
+
+    def __init__(self, view: View, space: Space, values: Mapping[str, ShapeValue], external: Sequence[str]) -> None:
+        self.view = view
+        self.space = space
+        self.values = values  # what shapes and constants determine of small integer tensors
+        self.instrs: list[Instr] = []
+        self.handles: dict[str, Handle] = {}
+        self.read: list[str] = []
+        self.last = space.order[-1] if space.order else -1
+        self.symbols = self._number(self._bound_axes(external))
+
+    def _bound_axes(self, external: Sequence[str]) -> set[int]:
+        """Axes whose size some input has; others (an Expand's) stand as numbers in the text."""
+        found: set[int] = set()
+        for name in external:
+            shape = self.view.type_of(name).shape or ()
+            found.update(a for a, d in zip(self.space.places.get(name, ()), shape, strict=False) if d != 1)
+        return found
+
+    def _number(self, bound: set[int]) -> dict[int, Extent]:
+        out: dict[int, Extent] = {}
+        count = 0
+        for axis in self.space.order:
+            dim = self.space.dims[axis]
+            if dim == 1:
+                out[axis] = 1
+            elif self.space.moves and axis == self.last:
+                out[axis] = dim if isinstance(dim, int) else 1
+            elif isinstance(dim, int) and axis not in bound:
+                out[axis] = dim
+            else:
+                out[axis] = f"d{count}"
+                count += 1
+        return out
+
+    def extent(self, axis: int, dim: Dim) -> Extent:
+        """What the text says of a size on an axis."""
+        if dim == 1:
+            return 1
+        if self.space.moves and axis == self.last:
+            return dim if isinstance(dim, int) else 1
+        return self.symbols[axis]
+
+    def type(self, dtype: str, dims: Mapping[int, Dim], rank: int | None = None) -> Type:
+        """Extents over the last `rank` axes of the space (None: all)."""
+        order = self.space.order if rank is None else self.space.order[len(self.space.order) - rank :]
+        extents = tuple(self.extent(a, dims.get(a, 1)) for a in order)
+        return self.split(dtype, extents)
+
+    def split(self, dtype: str, extents: Shape) -> Type:
+        """Rows and columns of right-aligned extents."""
+        row = self.space.row
+        if not row:
+            return Type(dtype, extents)
+        cut = max(len(extents) - row, 0)
+        return Type(dtype, extents[:cut], extents[cut:])
+
+    def tensor(self, name: str) -> Handle:
+        """The handle of a graph value: made by an earlier step, or an input from now on."""
+        found = self.handles.get(name)
+        if found is not None:
+            return found
+        constant = embedded(self.view, name)
+        if constant is not None and constant.size == 1:
+            scalar: Literal = (
+                constant.reshape(-1)[0].item() if constant.dtype.kind in "iub" else float(constant.reshape(-1)[0])
+            )
+            return Handle(scalar, self.view.type_of(name).dtype)
+        shape = self.view.type_of(name).shape or ()
+        dims = dict(zip(self.space.places[name], shape, strict=True))
+        self.read.append(name)
+        handle = Handle(Value(f"\0{name}"), self.view.type_of(name).dtype, dims)
+        self.handles[name] = handle
+        return handle
+
+    def emit(
+        self,
+        op: str,
+        *operands: Handle,
+        dtype: str = "",
+        dims: Mapping[int, Dim] | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> Handle:
+        """One instruction; its axes are those of the operands unless `dims` says otherwise."""
+        if dims is None:
+            wide: dict[int, Dim] = {}
+            for h in operands:
+                for axis, dim in h.dims.items():
+                    if wide.get(axis, 1) == 1:
+                        wide[axis] = dim
+            dims = wide
+        kind = dtype or ("bool" if table()[op].result == "bool" else operands[-1].dtype)
+        name = f"v{len(self.instrs)}"
+        line = Instr(name, self.type(kind, dims), op, tuple(h.operand for h in operands), dict(attributes or {}))
+        self.instrs.append(line)
+        return Handle(Value(name), kind, dims)
+
+    def dtype(self, value: Value) -> str:
+        """The dtype of a line or of an input."""
+        if value.name.startswith("\0"):
+            return self.view.type_of(value.name[1:]).dtype
+        return self.instrs[int(value.name[1:])].type.dtype
+
+    def define(self, name: str, handle: Handle) -> None:
+        """The value of a graph tensor; widened where the operator's result is wider than what was computed."""
+        shape = self.view.type_of(name).shape or ()
+        dims = dict(zip(self.space.places[name], shape, strict=True))
+        narrow = any(d != 1 and handle.dims.get(a, 1) == 1 for a, d in dims.items())
+        if narrow or not isinstance(handle.operand, Value):
+            handle = self.emit("broadcast", handle, dtype=handle.dtype, dims=dims)
+        self.handles[name] = handle
+
+
+def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> Built | Miss:
+    """The program: `external` are the region's inputs in order, `wanted` the values read outside."""
+    space = builder.space
+    names = {f"\0{n}": f"x{k}" for k, n in enumerate(external)}
+    if len(external) > LIMIT_INPUTS:
+        return Miss("limit-inputs", "too many inputs", figures={"count": len(external), "limit": LIMIT_INPUTS})
+    if len(builder.instrs) > LIMIT_INSTRUCTIONS:
+        figures = {"count": len(builder.instrs), "limit": LIMIT_INSTRUCTIONS}
+        return Miss("limit-instructions", "too many instructions", figures=figures)
+    if len(wanted) > LIMIT_OUTPUTS:
+        return Miss("limit-outputs", "too many outputs", figures={"count": len(wanted), "limit": LIMIT_OUTPUTS})
+    lines = [_input(builder, n, f"x{k}") for k, n in enumerate(external)]
+    inputs = tuple(i for i in lines if isinstance(i, Input))
+    if len(inputs) < len(lines):
+        return next(i for i in lines if isinstance(i, Miss))
+    outputs = [_output(builder, n) for n in _apart(builder, wanted)]
+    for o in outputs:
+        if isinstance(o, Miss):
+            return o
+    cut = len(space.order) - space.row
+    extents = tuple(builder.symbols[a] for a in space.order)
+    rows, cols = (extents[:cut] or (1,), extents[cut:]) if space.row else (extents or (1,), None)
+    program = Program(
+        "rowwise" if space.row else "elementwise", rows, cols, inputs,
+        tuple(_renamed(i, names) for i in builder.instrs),
+        tuple(Output(names.get(o.name, o.name), o.shape) for o in outputs if isinstance(o, Output)),
+    )  # fmt: skip
+    sizes = {s: space.dims[a] for a, s in builder.symbols.items() if isinstance(s, str)}
+    return _bound(Built(program, tuple(external), tuple(wanted), sizes))
+
+
+def _apart(builder: Builder, wanted: Sequence[str]) -> Sequence[str]:
+    """The outputs, each with an instruction of its own: a view and its source are two tensors outside."""
+    seen: set[Operand] = set()
+    for name in wanted:
+        handle = builder.handles[name]
+        if handle.operand in seen or (isinstance(handle.operand, Value) and handle.operand.name.startswith("\0")):
+            handle = builder.emit("broadcast", handle, dtype=handle.dtype, dims=handle.dims)
+            builder.handles[name] = handle
+        seen.add(handle.operand)
+    return wanted
+
+
+def _renamed(line: Instr, names: Mapping[str, str]) -> Instr:
+    operands = tuple(Value(names.get(o.name, o.name)) if isinstance(o, Value) else o for o in line.operands)
+    return Instr(line.name, line.type, line.op, operands, line.attributes)
+
+
+def _input(builder: Builder, name: str, line: str) -> Input | Miss:
+    kind = builder.view.type_of(name)
+    if name not in builder.handles or name not in builder.read:
+        shape = kind.shape or ()
+        static = tuple(d for d in shape if isinstance(d, int))
+        if kind.shape is None or len(static) != len(shape) or 0 in static:
+            return Miss("shape-unknown", f"the shape of {name} is not known", figures={"axis": "all"})
+        value = builder.values.get(name)
+        if value is None or None in value.items:  # the text would hold what the caller may choose
+            return Miss("shape-unknown", f"the value of {name} is not known", figures={"axis": "all"})
+        return Input(line, builder.split(kind.dtype, static), host=True)
+    place_ = builder.space.places[name]
+    dims = builder.handles[name].dims
+    own = tuple(builder.extent(a, dims[a]) for a in place_)
+    if place_ == tuple(builder.space.order[len(builder.space.order) - len(place_) :]):
+        return Input(line, builder.type(kind.dtype, dims, len(place_)))
+    full = builder.type(kind.dtype, dims)
+    return Input(line, full, shape=own)
+
+
+def _output(builder: Builder, name: str) -> Output | Miss:
+    space = builder.space
+    handle = builder.handles[name]
+    lead = space.order[: len(space.order) - space.row]
+    if any(space.dims[a] != 1 and handle.dims.get(a, 1) == 1 for a in lead):
+        return Miss(
+            "shape-mismatch",
+            f"{name} is narrower than the region",
+            figures={"shape": "narrow", "space": "full"},
+        )
+    if not space.row and any(space.dims[a] != 1 and handle.dims.get(a, 1) == 1 for a in space.order):
+        return Miss(
+            "shape-mismatch",
+            f"{name} is narrower than the region",
+            figures={"shape": "narrow", "space": "full"},
+        )
+    assert isinstance(handle.operand, Value)
+    place_ = space.places[name]
+    own = tuple(builder.extent(a, handle.dims.get(a, 1)) for a in place_)
+    same = len(place_) == len(space.order)
+    return Output(handle.operand.name, None if same else own)
+
+
+def _bound(built: Built) -> Built | Miss:
+    """Each symbol must stand in an input's own shape; a size that only an Expand names is written as a number."""
+    seen = {e for i in built.program.inputs if not i.host for e in i.tensor_shape}
+    for symbol, dim in built.sizes.items():
+        if symbol not in seen:
+            return Miss("shape-unknown", f"no input has the size {dim}", figures={"axis": symbol})
+    return built

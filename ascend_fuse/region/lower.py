@@ -1,0 +1,209 @@
+"""ONNX operators as instructions: what each step adds to the program.
+
+Definitions follow the ONNX operator specification; where it leaves the intermediate type open (Softmax and the norms on
+half types) the sums and exponentials run in f32, as the vendors' own kernels do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ascend_fuse.graph.type import DTYPE_OF_ONNX
+from ascend_fuse.program.op import by_onnx, table
+from ascend_fuse.program.program import Attribute, Instr, Value
+from ascend_fuse.reason import Miss
+from ascend_fuse.region.activation import ACTIVATIONS
+from ascend_fuse.region.build import Builder, Handle
+from ascend_fuse.region.lowering import Lowering, unsupported
+from ascend_fuse.region.step import Step, embedded
+from ascend_fuse.region.trait import SUPPORTED, slice_bounds
+
+HALF = frozenset(("f16", "bf16"))
+
+
+Rule = Callable[[Lowering], "Miss | None"]
+
+
+def _plain(low: Lowering) -> Miss | None:
+    """An operator that is one instruction."""
+    op = by_onnx()[low.node.op]
+    operands = [low.arg(k) for k in range(len(low.node.inputs))]
+    low.done(low.op(op.name, *operands))
+    return None
+
+
+def _fold(low: Lowering) -> Miss | None:
+    """Max, Min, Sum, Mean of any number of operands."""
+    name = {"Sum": "add", "Mean": "add"}.get(low.node.op, low.node.op.lower())
+    count = len(low.node.inputs)
+    out = low.arg(0)
+    for k in range(1, count):
+        out = low.op(name, out, low.arg(k))
+    if low.node.op == "Mean":
+        out = low.with_literal("mul", out, 1 / count) if count > 1 else out
+    low.done(out)
+    return None
+
+
+def _cast(low: Lowering) -> Miss | None:
+    target = DTYPE_OF_ONNX.get(low.node.integer("to", 0), "")
+    if target not in SUPPORTED:
+        return Miss("dtype-unsupported", f"Cast to {target or 'an unknown type'}", low.node.index, {"dtype": target})
+    low.done(low.cast(low.arg(0), target))
+    return None
+
+
+def _softmax(low: Lowering) -> Miss | None:
+    x = low.cast(low.arg(0), "f32")
+    centred = low.op("sub", x, low.reduce("reduce_max", x))
+    powers = low.op("exp", centred)
+    total = low.reduce("reduce_sum", powers)
+    log = low.node.op == "LogSoftmax"
+    out = low.op("sub", centred, low.op("log", total)) if log else low.op("div", powers, total)
+    low.done(low.cast(out, low.dtype))
+    return None
+
+
+def _norm(low: Lowering) -> Miss | None:
+    """Statistics in f32 (stash_type 1), scale and shift in the tensor's own type."""
+    x = low.cast(low.arg(0), "f32")
+    if low.node.op == "LayerNormalization":
+        x = low.op("sub", x, low.reduce("reduce_mean", x))
+    variance = low.reduce("reduce_mean", low.op("mul", x, x))
+    scale = low.op("rsqrt", low.with_literal("add", variance, low.number("epsilon", 1e-5)))
+    out = low.cast(low.op("mul", x, scale), low.dtype)
+    out = low.op("mul", out, low.arg(1))
+    if low.has(2):
+        out = low.op("add", out, low.arg(2))
+    low.done(out)
+    return None
+
+
+def _reduce(low: Lowering) -> Miss | None:
+    low.done(low.reduce(f"reduce_{low.node.op[6:].lower()}", low.arg(0)))
+    return None
+
+
+def _slice(low: Lowering) -> Miss | None:
+    bounds = slice_bounds(low.node, low.builder.view, low.builder.values)
+    if isinstance(bounds, Miss):
+        return bounds
+    low.done(_cut(low, low.arg(0), *bounds))
+    return None
+
+
+def _cut(low: Lowering, x: Handle, start: int, stop: int) -> Handle:
+    axis = low.builder.last
+    dims = {**x.dims, axis: stop - start}
+    return low.builder.emit("slice", x, dims=dims, attributes={"start": start, "stop": stop})
+
+
+def _split(low: Lowering) -> Miss | None:
+    x, at = low.arg(0), 0
+    for k, name in enumerate(low.node.outputs):
+        shape = low.builder.view.type_of(name).shape or ()
+        width = shape[-1] if shape else 0
+        if not isinstance(width, int):
+            return Miss("shape-unknown", "the parts of the split are not known", low.node.index, {"axis": -1})
+        low.done(_cut(low, x, at, at + width), k)
+        at += width
+    return None
+
+
+def _concat(low: Lowering) -> Miss | None:
+    parts = [low.arg(k) for k in range(len(low.node.inputs))]
+    axis = low.builder.last
+    total = 0
+    for name in low.node.inputs:
+        shape = low.builder.view.type_of(name).shape
+        width = shape[-1] if shape else None
+        if not isinstance(width, int):
+            return Miss("shape-unknown", "a joined row is not known", low.node.index, {"axis": -1})
+        total += width
+    if any(axis not in p.dims for p in parts):
+        return unsupported(low, "operand", "constant")
+    dims = {a: d for p in parts for a, d in p.dims.items() if d != 1} | {axis: total}
+    low.done(low.builder.emit("concat", *parts, dims=dims))
+    return None
+
+
+def _same(low: Lowering) -> Miss | None:
+    """A view: the same elements on other axes."""
+    low.done(low.arg(0))
+    return None
+
+
+def _expand(low: Lowering) -> Miss | None:
+    """Wider by `define`; the wanted shape must be known, as the program holds it and not the operand."""
+    wanted = low.builder.values.get(low.node.inputs[1])
+    dims = None if wanted is None else wanted.dims()
+    have = low.builder.view.type_of(low.node.inputs[0]).shape
+    if dims is None or have is None:
+        return Miss("shape-unknown", "the wanted shape is not known", low.node.index, {"axis": "all"})
+    for size, want in zip(reversed(have), reversed(dims), strict=False):
+        if size != 1 and want not in (1, size):  # a size that may be 1 or the wanted one: no input would tell
+            return Miss("shape-unknown", f"{size} may have to widen to {want}", low.node.index, {"axis": str(size)})
+    low.done(low.arg(0))
+    return None
+
+
+def _dropout(low: Lowering) -> Miss | None:
+    """y = mask ? x / (1 - ratio) : 0, as ONNX Runtime and the specification compute it."""
+    x = low.arg(0)
+    constant = embedded(low.builder.view, low.node.inputs[1]) if low.has(1) else None
+    ratio = 0.5 if constant is None else float(constant.reshape(-1)[0])
+    seed = low.node.attribute("seed")
+    attributes: dict[str, Attribute] = {"ratio": ratio}
+    if isinstance(seed, int):
+        attributes["seed"] = seed
+    mask = low.builder.emit("random_keep", dtype="bool", dims=x.dims, attributes=attributes)
+    scaled = low.with_literal("mul", x, 1 / (1 - ratio))
+    low.done(low.builder.emit("where", mask, scaled, low.lit(0.0, x), dtype=x.dtype))
+    if len(low.node.outputs) > 1 and low.node.outputs[1]:
+        low.done(mask, 1)
+    return None
+
+
+LOWERINGS: Mapping[str, Rule] = {
+    **ACTIVATIONS, **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _fold), "Cast": _cast, "Softmax": _softmax,
+    "LogSoftmax": _softmax, "LayerNormalization": _norm, "RMSNormalization": _norm,
+    **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
+    "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
+    "Reshape": _same, "Dropout": _dropout,
+}  # fmt: skip
+
+
+def _composite(low: Lowering) -> Miss | None:
+    """An idiom: its pattern is the definition of one instruction."""
+    bound = dict(low.step.binding)
+    name, *words = low.step.instruction.split()
+    handle = low.op(name, *(low.builder.tensor(bound[w]) for w in words))
+    low.builder.define(low.step.outputs[0], handle)
+    return None
+
+
+def lower(builder: Builder, step: Step) -> Miss | None:
+    """Add the step to the program; a Miss says why the table cannot hold it."""
+    low = Lowering(builder, step)
+    rule = _composite if step.instruction else LOWERINGS.get(step.node.op, _plain)
+    start = len(builder.instrs)
+    miss = rule(low)
+    if miss is not None:
+        return miss
+    for line in builder.instrs[start:]:
+        miss = _checked(low, line)
+        if miss is not None:
+            return miss
+    return None
+
+
+def _checked(low: Lowering, line: Instr) -> Miss | None:
+    """What the engine would refuse: an operator on a type that it has not, an instruction on literals alone."""
+    row = table()[line.op]
+    values = [o for o in line.operands if isinstance(o, Value)]
+    if line.operands and not values:
+        return unsupported(low, "operand", "constant")
+    dtype = low.builder.dtype(values[-1]) if row.result == "bool" else line.type.dtype
+    if row.result != "attr" and not row.accepts(dtype):
+        return Miss("dtype-unsupported", f"{line.op} on {dtype}", low.node.index, {"dtype": dtype})
+    return None
