@@ -1,0 +1,137 @@
+"""Applying a plan: the one edit of the model. What no region holds comes out as it went in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from onnx import FunctionProto, ModelProto, NodeProto, ValueInfoProto, helper
+
+from ascend_fuse.emit.body import ATTRIBUTES, DOMAIN, VERSION, Body, make_body
+from ascend_fuse.graph.name import Names
+from ascend_fuse.graph.order import sorted_nodes
+from ascend_fuse.graph.proto import replace
+from ascend_fuse.graph.type import ONNX_OF_DTYPE, TensorType
+from ascend_fuse.graph.view import View, captures, subgraphs
+from ascend_fuse.plan import Tiling
+from ascend_fuse.planning import Chosen
+
+SOURCE_KEY = "ascend_fuse.source"
+OPTIONS_KEY = "ascend_fuse.options"
+REDIRECT_KEY = "ascend_fuse.redirected"
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A fused node and its body."""
+
+    node: NodeProto
+    body: Body
+    chosen: Chosen
+
+
+def fuse(view: View, chosen: Chosen, soc: str, name: str, ir_version: int) -> Fused:
+    """The node of one region."""
+    nodes = [view.nodes[k] for k in chosen.nodes]
+    body = make_body(view, nodes, chosen.built.inputs, chosen.built.outputs, chosen.built.program.family)
+    values = _attributes(chosen, soc, chosen.tiling)
+    values["source"] = body.source if ir_version < 10 else ""
+    ins, outs = list(chosen.built.inputs), list(chosen.built.outputs)
+    node = helper.make_node(body.function.name, ins, outs, name, domain=DOMAIN)
+    node.attribute.extend(helper.make_attribute(k, values[k]) for k in ATTRIBUTES)
+    if ir_version >= 10:
+        entry = node.metadata_props.add()
+        entry.key, entry.value = SOURCE_KEY, body.source
+    return Fused(node, body, chosen)
+
+
+def _attributes(chosen: Chosen, soc: str, t: Tiling) -> dict[str, str | int]:
+    return {
+        "program": chosen.part[0], "rules": ",".join(chosen.rules), "soc": soc, "fuse_enable": 1,
+        "block_dim": t.block_dim, "buffer_num": t.buffer_num, "l1_budget": t.l1_budget, "ub_budget": t.ub_budget,
+        "tile_rows": t.tile_rows, "tile_cols": t.tile_cols,
+    }  # fmt: skip
+
+
+def apply(
+    model: ModelProto, view: View, chosen: Sequence[Chosen], soc: str, options: Mapping[str, object]
+) -> list[Fused]:
+    """Replace the regions in `model` (edited in place) by fused nodes; returns them in list order."""
+    names = Names.of(model)
+    fused: list[Fused] = []
+    for c in chosen:
+        made = fuse(view, c, soc, "", model.ir_version)
+        made.node.name = names.fresh(f"{c.rules[0]}_{made.node.op_type}")
+        fused.append(made)
+    gone = {k for c in chosen for k in c.nodes}
+    at = {c.nodes[-1]: f.node for c, f in zip(chosen, fused, strict=True)}
+    kept: list[NodeProto] = []
+    for n in view.nodes:
+        if n.index in at:
+            kept.append(at[n.index])
+        elif n.index not in gone:
+            kept.append(n.proto)
+    nodes = sorted_nodes(_without_dead_constants(kept, view, gone))
+    replace(model.graph.node, nodes)
+    _describe(model, view, fused)
+    _functions(model, [f.body.function for f in fused])
+    _metadata(model, options)
+    return fused
+
+
+def _without_dead_constants(nodes: Sequence[NodeProto], view: View, gone: set[int]) -> list[NodeProto]:
+    """Constant nodes that only regions read are in their bodies now."""
+    read = {i for n in nodes for i in n.input} | set(view.outputs)
+    read |= {c for n in nodes for _, g in subgraphs(n) for c in captures(g)}
+    freed = {i for k in gone for i in view.nodes[k].inputs}
+    return [n for n in nodes if n.op_type != "Constant" or n.output[0] in read or n.output[0] not in freed]
+
+
+def _describe(model: ModelProto, view: View, fused: Iterable[Fused]) -> None:
+    """value_info of what fused nodes make; that of values which exist no more goes."""
+    inner = {o for f in fused for k in f.chosen.nodes for o in view.nodes[k].outputs if o}
+    made = {o for f in fused for o in f.node.output}
+    kept = [v for v in model.graph.value_info if v.name not in inner or v.name in made]
+    have = {v.name for v in kept} | {v.name for v in model.graph.output}
+    kept += [_value_info(o, view.type_of(o)) for f in fused for o in f.node.output if o not in have]
+    replace(model.graph.value_info, kept)
+
+
+def _value_info(name: str, kind: TensorType) -> ValueInfoProto:
+    shape = None
+    if kind.shape is not None:
+        shape = [d if isinstance(d, int) else None if "?" in str(d) else str(d) for d in kind.shape]
+    return helper.make_tensor_value_info(name, ONNX_OF_DTYPE[kind.dtype], shape)
+
+
+def _functions(model: ModelProto, functions: Sequence[FunctionProto]) -> None:
+    if not functions:
+        return
+    known = {(f.domain, f.name) for f in model.functions}
+    for f in functions:
+        if (f.domain, f.name) not in known:
+            known.add((f.domain, f.name))
+            model.functions.append(f)
+    if all(o.domain != DOMAIN for o in model.opset_import):
+        model.opset_import.append(helper.make_opsetid(DOMAIN, VERSION))
+
+
+def _metadata(model: ModelProto, options: Mapping[str, object]) -> None:
+    _set_metadata(model, OPTIONS_KEY, options)
+
+
+def describe_redirects(model: ModelProto, redirected: Mapping[str, str]) -> None:
+    """Note for `inline` which Shape nodes (by their output) read another value in the original."""
+    if redirected:
+        _set_metadata(model, REDIRECT_KEY, redirected)
+
+
+def _set_metadata(model: ModelProto, key: str, value: Mapping[str, object]) -> None:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    for p in model.metadata_props:
+        if p.key == key:
+            p.value = text
+            return
+    entry = model.metadata_props.add()
+    entry.key, entry.value = key, text
