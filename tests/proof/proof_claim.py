@@ -1,0 +1,150 @@
+"""Models of every form that the builders lower, and the claims that planning makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import onnx.parser
+from onnx import ModelProto
+
+from ascend_fuse.emit.edit import apply
+from ascend_fuse.engine import Engine, bounds, load_soc
+from ascend_fuse.graph.launch import launches_by_node
+from ascend_fuse.graph.shape import infer
+from ascend_fuse.graph.size import Sizes
+from ascend_fuse.graph.view import View
+from ascend_fuse.planning import Planner
+from ascend_fuse.proof.program import Claim
+from ascend_fuse.rule.load import load_rules
+from ascend_fuse.rule.pattern import Pattern
+
+X = "float[batch,seq,64]"
+H = "float16[batch,seq,64]"
+
+TEXTS: Mapping[str, str] = {
+    "softmax": f"""g ({X} x, {X} mask) => ({X} y) <float scale = {{0.125}}> {{
+        s = Mul (x, scale) m = Add (s, mask) y = Softmax (m) }}""",
+    "log-softmax": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = LogSoftmax (a) }}",
+    "softmax-dropout": f"""g ({X} x) => ({X} y) <float ratio = {{0.25}}, bool on = {{1}}> {{
+        a = Softmax (x) y = Dropout <seed = 7> (a, ratio, on) }}""",
+    "softmax-where": f"""g ({X} x, bool[batch,seq,64] keep) => ({X} y) <float fill = {{-10000.0}}> {{
+        m = Where (keep, x, fill) y = Softmax (m) }}""",
+    "layer-norm": f"""g ({X} x, {X} r, float[64] w, float[64] b) => ({X} y, {X} s) {{
+        s = Add (x, r) y = LayerNormalization <epsilon = 0.01> (s, w, b) }}""",
+    "layer-norm-spelled": f"""g ({X} x) => ({X} y)
+        <float two = {{2.0}}, float eps = {{0.00001}}, int64[1] axes = {{-1}}> {{
+        m = ReduceMean (x, axes) c = Sub (x, m) q = Pow (c, two) v = ReduceMean (q, axes)
+        e = Add (v, eps) d = Sqrt (e) y = Div (c, d) }}""",
+    "rms-norm": f"""g ({H} x, float16[64] w) => ({H} y)
+        <float two = {{2.0}}, float eps = {{0.00001}}, float one = {{1.0}}, int64[1] axes = {{-1}}> {{
+        f = Cast <to = 1> (x) q = Pow (f, two) m = ReduceMean (q, axes) e = Add (m, eps) d = Sqrt (e)
+        i = Div (one, d) n = Mul (f, i) h = Cast <to = 10> (n) y = Mul (w, h) }}""",
+    "gelu": f"""g ({X} x, float[64] b) => ({X} y)
+        <float root = {{1.41421356}}, float one = {{1.0}}, float half = {{0.5}}> {{
+        h = Add (x, b) s = Div (h, root) e = Erf (s) p = Add (e, one) m = Mul (h, p) y = Mul (m, half) }}""",
+    "gelu-tanh": f"""g ({X} x) => ({X} y) <float three = {{3.0}}, float k = {{0.044715}}, float beta = {{0.79788456}},
+        float one = {{1.0}}, float half = {{0.5}}> {{
+        h = Mul (x, half) a = Pow (x, three) b = Mul (a, k) c = Add (x, b) d = Mul (c, beta) e = Tanh (d)
+        f = Add (e, one) y = Mul (h, f) }}""",
+    "gelu-off": f"""g ({X} x) => ({X} y) <float root = {{1.5}}, float one = {{1.0}}, float half = {{0.5}}> {{
+        s = Div (x, root) e = Erf (s) p = Add (e, one) m = Mul (x, p) y = Mul (m, half) }}""",
+    "silu-up": f"g ({X} x, {X} up) => ({X} y) {{ s = Sigmoid (x) g = Mul (x, s) y = Mul (g, up) }}",
+    "rotary": f"""g ({X} x, float[seq,64] cos, float[seq,64] sin) => ({X} y)
+        <int64[1] zero = {{0}}, int64[1] mid = {{32}},
+        int64[1] end = {{9223372036854775807}}, int64[1] axis = {{-1}}> {{
+        low = Slice (x, zero, mid, axis) high = Slice (x, mid, end, axis) turned = Neg (high)
+        joined = Concat <axis = -1> (turned, low) a = Mul (x, cos) b = Mul (joined, sin) y = Add (a, b) }}""",
+    "split": f"""g ({X} x) => (float[batch,seq,32] y) {{
+        a, b = Split <axis = -1, num_outputs = 2> (x) s = Sigmoid (b) y = Mul (a, s) }}""",
+    "casts": """g (int32[batch,64] n, float[batch,64] x) => (int32[batch,64] y, bool[batch,64] z)
+        <float quarter = {0.25}> {
+        f = Cast <to = 1> (n) s = Mul (f, quarter) t = Add (s, x) y = Cast <to = 6> (t) z = Greater (t, quarter) }""",
+    "where-compare": f"""g ({X} x, {X} u) => ({X} y) <float low = {{-0.5}}, float half = {{0.5}}> {{
+        a = Greater (x, low) b = LessOrEqual (u, half) c = And (a, b) d = Not (c)
+        e = Where (d, x, u) y = Sub (e, u) }}""",
+    "clip": f"""g ({X} x) => ({X} y) <float low = {{-0.5}}, float high = {{0.75}}> {{
+        a = Abs (x) b = Clip (x, low, high) y = Div (b, a) }}""",
+    "elu": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Elu <alpha = 1.5> (a) }}",
+    "leaky": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = LeakyRelu <alpha = 0.1> (a) }}",
+    "selu": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Selu (a) }}",
+    "celu": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Celu <alpha = 2.0> (a) }}",
+    "hard-swish": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = HardSwish (a) }}",
+    "hard-sigmoid": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = HardSigmoid <alpha = 0.3, beta = 0.4> (a) }}",
+    "mish": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Mish (a) }}",
+    "softplus": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Softplus (a) }}",
+    "softsign": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Softsign (a) }}",
+    "threshold": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = ThresholdedRelu <alpha = 0.9> (a) }}",
+    "expand": """g (float[batch,kv,seq,64] x, float[64] w, int64[5] size) => (float[batch,kv,4,seq,64] y)
+        <int64[1] axis = {2}> {
+        a = Mul (x, w) b = Unsqueeze (a, axis) y = Expand (b, wide) }""",
+    "integers": """g (int32[batch,64] n, int32[batch,64] k) => (int32[batch,64] y)
+        <int32 three = {3}> { a = Add (n, k) b = Mul (a, three) c = Max (b, n) y = Sub (c, k) }""",
+    "norm-l2": f"""g ({X} x) => ({X} y) <int64[1] axes = {{-1}}, float eps = {{0.000001}}> {{
+        q = Mul (x, x) s = ReduceSum (q, axes) r = Sqrt (s) m = Max (r, eps) y = Div (x, m) }}""",
+    "rows": f"""g ({X} x) => ({X} y) <int64[1] axes = {{-1}}> {{
+        t = ReduceMax (x, axes) b = ReduceMin (x, axes) d = Sub (t, b) c = Sub (x, b) y = Div (c, d) }}""",
+    "waves": f"""g ({X} x) => ({X} y) <float p = {{1.7}}> {{
+        a = Sin (x) b = Cos (x) c = Floor (x) d = Ceil (a) e = Round (x) f = Sign (b) g = Add (a, b) h = Sub (c, e)
+        i = Mul (d, f) j = Add (g, h) k = Add (j, i) l = Abs (k) m = Pow (l, p) n = Exp (g) o = Log (n)
+        q = Reciprocal (n) r = Mul (m, o) y = Add (r, q) }}""",
+}  # fmt: skip
+# Sizes that shapes determine need Shape nodes, which ONNX text writes as any other.
+EXPAND = """
+    d = Shape <start = 0, end = 2> (x)
+    e = Shape <start = 2> (x)
+    wide = Concat <axis = 0> (d, four, e)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The claims of one model, the model before and after the edit, and what the idioms' instructions mean."""
+
+    claims: tuple[Claim, ...]
+    before: ModelProto
+    after: ModelProto
+    definitions: Mapping[str, list[Pattern]]
+
+
+def parse(name: str) -> ModelProto:
+    """The model of that name."""
+    text = TEXTS[name]
+    if name == "expand":
+        text = text.replace("{\n        a =", "{" + EXPAND + "a =").replace("int64[5] size", "float[1] unused")
+        text = text.replace("int64[1] axis = {2}", "int64[1] axis = {2}, int64[1] four = {4}")
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 18]>\n{text}')
+
+
+def sample(name: str) -> Sample:
+    """Plan, edit, and the claims of the regions; every launch that can be is in one region."""
+    model = parse(name)
+    before = onnx.ModelProto()
+    before.CopyFrom(model)
+    inference = infer(model)
+    view = View(model.graph, 18, inference.types)
+    rules = load_rules([])
+    engine = Engine(load_soc("Ascend910B3"), bounds(min_gain=0.0))
+    planner = Planner(view, launches_by_node(model), inference.values, rules, engine, Sizes({}))
+    fused = apply(model, view, planner.run().chosen, "Ascend910B3", {})
+    claims = [
+        Claim(
+            f.body.function.name,
+            f.chosen.built,
+            tuple(f.body.function.node),
+            tuple(f.body.function.input),
+            tuple(f.body.function.output),
+            18,
+            {
+                k: inference.values[n]
+                for k, (n, i) in enumerate(zip(f.chosen.built.inputs, f.chosen.built.program.inputs, strict=True))
+                if i.host
+            },
+        )
+        for f in fused
+    ]
+    definitions: dict[str, list[Pattern]] = {}
+    for rule in rules.rules:
+        if rule.instruction:
+            definitions.setdefault(rule.instruction.split()[0], []).extend(rule.patterns)
+    return Sample(tuple(claims), before, model, definitions)
