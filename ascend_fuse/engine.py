@@ -1,0 +1,110 @@
+"""The C++ engine for planning: one chip, one set of bounds, programs with numbers for their symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from ascend_fuse import _engine
+from ascend_fuse.error import InternalError, SocError, UsageError
+
+DEFAULT_SOC = "Ascend910B3"
+MAX_SIZE = 2**31 - 1  # of one axis: the engine and the kernels count with 64 bits, products of sizes included
+Part = tuple[str, tuple[int, ...]]  # program text, sizes in the order of its symbols
+
+
+def is_file(soc: str) -> bool:
+    """Whether a chip is given by a CANN platform_config file."""
+    return Path(soc).suffix.lower() == ".ini"
+
+
+def check_size(name: str, size: int) -> None:
+    """Raises UsageError for a size that no axis has."""
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_SIZE:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"{name}={size} is no size", where="dims", do=f"give an integer from 1 to {MAX_SIZE}")
+
+
+def load_soc(name: str) -> _engine.Soc:
+    """The chip of that name in any case, or of a CANN platform_config file at that path. Raises SocError."""
+    if is_file(name):
+        path = Path(name)
+        try:
+            return _engine.soc_from_ini(path.read_text(encoding="utf-8", errors="replace"), path.stem)
+        except OSError as e:
+            raise SocError(f"cannot read the platform file: {e.strerror}", where=name, do="give a readable .ini") from e
+        except ValueError as e:
+            raise SocError(str(e), where=name, do="give a platform_config/*.ini of CANN") from e
+    known = {n.casefold(): n for n in _engine.soc_names()}
+    try:
+        return _engine.soc(known.get(name.casefold(), name))
+    except ValueError as e:
+        raise SocError(str(e), where="--soc", do="`ascend-fuse soc` lists the chips; a path ends in .ini") from e
+
+
+def bounds(**values: float) -> _engine.Bounds:
+    """The user's bounds. Raises UsageError on one out of range."""
+    try:
+        return _engine.Bounds(**values)  # pyright: ignore[reportArgumentType]
+    except ValueError as e:
+        raise UsageError(str(e), where="bounds", do="see `ascend-fuse optimize --help`") from e
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> _engine.Program:
+    try:
+        return _engine.Program(text)
+    except ValueError as e:
+        raise InternalError(f"the engine refuses our program: {e}\n{text}", do="please report it") from e
+
+
+@dataclass(slots=True)
+class Engine:
+    """Verdicts and estimates, remembered by program and sizes."""
+
+    soc: _engine.Soc
+    limits: _engine.Bounds
+    _verdicts: dict[tuple[Part, tuple[Part, ...]], _engine.Verdict] = field(
+        default_factory=dict[tuple[Part, tuple[Part, ...]], _engine.Verdict]
+    )
+    _costs: dict[Part, _engine.Cost | None] = field(default_factory=dict[Part, "_engine.Cost | None"])
+
+    def judge(self, fused: Part, parts: Sequence[Part]) -> _engine.Verdict:
+        """Whether one launch of `fused` beats a launch for each of `parts`.
+
+        Raises UsageError when the sizes exceed what the engine counts.
+        """
+        key = (fused, tuple(parts))
+        if key not in self._verdicts:
+            pairs = [(_parsed(text), list(sizes)) for text, sizes in parts]
+            try:
+                self._verdicts[key] = _engine.judge(_parsed(fused[0]), list(fused[1]), pairs, self.soc, self.limits)
+            except ValueError as e:
+                if "2^48" not in str(e):
+                    raise
+                raise UsageError(f"the sizes are too large: {e}", where="--dim", do="give smaller ones") from e
+        return self._verdicts[key]
+
+    def cost(self, part: Part) -> _engine.Cost | None:
+        """The estimate of one launch; None when the chip cannot run it (another kernel has to)."""
+        if part not in self._costs:
+            try:
+                self._costs[part] = _engine.estimate(_parsed(part[0]), list(part[1]), self.soc, self.limits)
+            except ValueError:
+                self._costs[part] = None
+        return self._costs[part]
+
+    def opaque_us(self, moved: int, macs: int, dtype: str) -> float:
+        """The roofline of a node with a kernel of its own, µs: `moved` bytes, `macs` multiply-adds."""
+        return _engine.opaque_us(
+            moved, macs, dtype if dtype in ("f16", "bf16", "f32", "i8") else "f32", self.soc, self.limits
+        )
+
+    def figures(self) -> Mapping[str, float]:
+        """The bounds, for the report."""
+        b = self.limits
+        return {
+            "launch_us": b.launch_us, "min_gain": b.min_gain, "min_gain_us": b.min_gain_us,
+            "ub_reserve": b.ub_reserve, "l1_reserve": b.l1_reserve, "min_tile_k": b.min_tile_k,
+        }  # fmt: skip

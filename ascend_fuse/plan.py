@@ -1,0 +1,191 @@
+"""What is fused, what is not and why, what it saves: plain data between planning, the edit and the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ascend_fuse.reason import Figure, Miss
+
+SCHEMA = "ascend-fuse/plan/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Launches, bytes through HBM and estimated µs of a graph or region (estimated, not measured)."""
+
+    launches: int = 0
+    hbm_bytes: int = 0
+    time_us: float = 0.0
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(self.launches + other.launches, self.hbm_bytes + other.hbm_bytes, self.time_us + other.time_us)
+
+    def __sub__(self, other: Totals) -> Totals:
+        return Totals(self.launches - other.launches, self.hbm_bytes - other.hbm_bytes, self.time_us - other.time_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """The tiling attributes of a fused vector node; rows and cols in elements, budgets in bytes."""
+
+    block_dim: int
+    buffer_num: int
+    tile_rows: int
+    tile_cols: int
+    ub_bytes: int
+    ub_budget: int
+    l1_budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The engine's answer for a region that fuses: estimates before and after, times in µs."""
+
+    before: Totals
+    after: Totals
+    assumed_share: float
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One fused node: `nodes` are positions in the source's node list of `graph` ("" is the main graph).
+
+    `name` is that of the fused node in the output model, `names` are the source nodes' (`Op(output)` without a name).
+    """
+
+    graph: str
+    name: str
+    op_type: str
+    family: str
+    label: str
+    rules: tuple[str, ...]
+    nodes: tuple[int, ...]
+    names: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    program: str
+    sizes: Mapping[str, int]
+    tiling: Tiling
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A node that stays as it is, with the reason and what it costs (an idiom's: with its inner nodes)."""
+
+    graph: str
+    node: int
+    name: str
+    op: str
+    miss: Miss
+    cost: Totals
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """A change beside fusion: `rule` is its code."""
+
+    graph: str
+    rule: str
+    node: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of it; `totals_before` and `totals_after` cover every launch of the model."""
+
+    tool: str
+    nodes: int
+    opset: int
+    digest: str
+    soc: str
+    dims: Mapping[str, int]
+    assumed_dims: tuple[str, ...]
+    bounds: Mapping[str, float]
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    cleanups: tuple[Cleanup, ...]
+    regions: tuple[Region, ...]
+    misses: tuple[NearMiss, ...]
+    totals_before: Totals
+    totals_after: Totals
+    rule_names: Mapping[str, str]
+    undeclared_dims: int = 0  # sizes that were assumed and that no input declares
+    already_fused: bool = False  # nothing was planned: of the totals only the launches are known
+
+    def by_rule(self) -> Mapping[str, Totals]:
+        """What each region's naming rule (its first) saves: launches, bytes, µs."""
+        saved: dict[str, Totals] = {}
+        for r in self.regions:
+            saved[r.rules[0]] = saved.get(r.rules[0], Totals()) + (r.figures.before - r.figures.after)
+        return dict(sorted(saved.items()))
+
+    def counts(self) -> Mapping[str, int]:
+        """How many regions each naming rule stands for."""
+        out: dict[str, int] = {}
+        for r in self.regions:
+            out[r.rules[0]] = out.get(r.rules[0], 0) + 1
+        return out
+
+
+def _totals(t: Totals, counted: bool) -> dict[str, Figure]:
+    """`counted`: only launches are known."""
+    if counted:
+        return {"launches": t.launches}
+    return {"launches": t.launches, "hbm_bytes": t.hbm_bytes, "time_us": round(t.time_us, 3)}
+
+
+def _region(r: Region) -> dict[str, object]:
+    t, f = r.tiling, r.figures
+    return {
+        "graph": r.graph, "name": r.name, "op_type": r.op_type, "family": r.family, "rules": list(r.rules),
+        "label": r.label, "nodes": list(r.nodes), "names": list(r.names), "inputs": list(r.inputs),
+        "outputs": list(r.outputs), "program": r.program, "sizes": dict(r.sizes),
+        "tiling": {
+            "block_dim": t.block_dim, "buffer_num": t.buffer_num, "tile_rows": t.tile_rows, "tile_cols": t.tile_cols,
+            "ub_bytes": t.ub_bytes, "ub_budget": t.ub_budget, "l1_budget": t.l1_budget,
+        },
+        "verdict": {
+            "fuse": True, "code": "", "before_us": round(f.before.time_us, 3), "after_us": round(f.after.time_us, 3),
+            "gain_us": round(f.before.time_us - f.after.time_us, 3), "before_bytes": f.before.hbm_bytes,
+            "after_bytes": f.after.hbm_bytes, "launches_before": f.before.launches,
+            "launches_after": f.after.launches, "assumed_share": round(f.assumed_share, 4), "bound": f.bound,
+        },
+    }  # fmt: skip
+
+
+def to_json(plan: Plan) -> dict[str, object]:
+    """The plan as `ascend-fuse/plan/1` (docs/design/0001); deterministic."""
+    counts = plan.counts()
+    return {
+        "schema": SCHEMA,
+        "tool": plan.tool,
+        "model": {"nodes": plan.nodes, "opset": plan.opset, "digest": plan.digest},
+        "already_fused": plan.already_fused,
+        "soc": plan.soc,
+        "dims": dict(plan.dims),
+        "assumed_dims": list(plan.assumed_dims),
+        "undeclared_dims": plan.undeclared_dims,
+        "bounds": dict(plan.bounds),
+        "rules": {"select": list(plan.select), "ignore": list(plan.ignore)},
+        "cleanups": [{"graph": c.graph, "rule": c.rule, "node": c.node, "what": c.what} for c in plan.cleanups],
+        "regions": [_region(r) for r in plan.regions],
+        "misses": [
+            {"graph": m.graph, "node": m.node, "name": m.name, "op": m.op, "rule": m.miss.rule, "code": m.miss.code,
+             "message": m.miss.message, "figures": dict(m.miss.figures), "time_us": round(m.cost.time_us, 3),
+             "hbm_bytes": m.cost.hbm_bytes}
+            for m in plan.misses
+        ],
+        "totals": {
+            "before": _totals(plan.totals_before, plan.already_fused),
+            "after": _totals(plan.totals_after, plan.already_fused),
+        },
+        "by_rule": {
+            code: {"name": plan.rule_names.get(code, ""), "count": counts[code], "launches_saved": t.launches,
+                   "hbm_bytes_saved": t.hbm_bytes, "time_us_saved": round(t.time_us, 3)}
+            for code, t in plan.by_rule().items()
+        },
+    }  # fmt: skip
