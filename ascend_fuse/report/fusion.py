@@ -1,0 +1,208 @@
+"""The report of `optimize`: what a plan fuses, what it leaves and why, what it saves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from ascend_fuse.graph.size import OTHER
+from ascend_fuse.plan import NearMiss, Plan, Region, to_json
+from ascend_fuse.reason import CODES
+from ascend_fuse.report import quantity
+from ascend_fuse.report.page import Page, Section, Table
+
+ESTIMATE = (
+    "Times are estimates of the cost model for this chip, not measurements; "
+    "bytes count each launch reading its inputs and writing its outputs once."
+)
+CLEANUPS = 10  # rows shown
+COSTLIEST = 5
+
+
+def _context(plan: Plan) -> tuple[str, ...]:
+    lines = [f"{quantity.count(plan.nodes)} nodes, opset {plan.opset}, planned for {plan.soc}."]
+    if plan.dims:
+        sizes = ", ".join(
+            f"{name}={size}{' (assumed)' if name in plan.assumed_dims else ''}" for name, size in plan.dims.items()
+        )
+        lines.append(f"Sizes: {sizes}.")
+    if plan.assumed_dims:
+        lines.append("Assumed sizes decide verdicts and tilings; give the real ones with --dim name=n.")
+    if plan.undeclared_dims:
+        noun = "size" if plan.undeclared_dims == 1 else "sizes"
+        lines.append(f"{quantity.count(plan.undeclared_dims)} {noun} that no input declares: assumed {OTHER}.")
+    lines.append(ESTIMATE)
+    return tuple(lines)
+
+
+def summary(plan: Plan) -> Section:
+    """The whole model before and after."""
+    before, after = plan.totals_before, plan.totals_after
+    saved = before - after
+    rows = (
+        ("launches", quantity.count(before.launches), quantity.count(after.launches),
+         quantity.share(saved.launches, before.launches)),
+        ("HBM traffic", quantity.size(before.hbm_bytes), quantity.size(after.hbm_bytes),
+         quantity.share(saved.hbm_bytes, before.hbm_bytes)),
+        ("estimated time", quantity.time(before.time_us), quantity.time(after.time_us),
+         quantity.share(saved.time_us, before.time_us)),
+    )  # fmt: skip
+    table = Table(("", "before", "after", "change"), rows, frozenset({"before", "after", "change"}))
+    return Section("Summary", _context(plan), table)
+
+
+def rules(plan: Plan) -> Section:
+    """What each rule saves."""
+    counts = plan.counts()
+    rows = tuple(
+        (code, plan.rule_names.get(code, ""), quantity.count(counts[code]), quantity.count(t.launches),
+         quantity.size(t.hbm_bytes), quantity.time(t.time_us))
+        for code, t in plan.by_rule().items()
+    )  # fmt: skip
+    columns = ("rule", "name", "fusions", "launches saved", "HBM saved", "estimated time saved")
+    return Section("Rules", (), Table(columns, rows, frozenset(columns[2:])))
+
+
+def _fusion(number: int, regions: Sequence[Region]) -> tuple[str, ...]:
+    first = regions[0]
+    before = sum(r.figures.before.time_us for r in regions)
+    after = sum(r.figures.after.time_us for r in regions)
+    return (
+        str(number), quantity.count(len(regions)), first.label, ", ".join(first.rules), first.family,
+        quantity.count(len(first.nodes)), quantity.time(before - after),
+        f"{first.figures.assumed_share:.0%}",
+    )  # fmt: skip
+
+
+def _groups(plan: Plan) -> list[list[Region]]:
+    """The fusions that share a body (op type), rules and chip figures, in the order of the first."""
+    groups: dict[tuple[object, ...], list[Region]] = {}
+    for r in plan.regions:
+        groups.setdefault((r.graph, r.op_type, r.label, r.rules), []).append(r)
+    return list(groups.values())
+
+
+def fusions(plan: Plan) -> Section:
+    """Every fusion, equal ones in one row."""
+    groups = _groups(plan)
+    if not groups:
+        return Section("Fusions", ("Nothing is fused.",))
+    rows = tuple(_fusion(number, g) for number, g in enumerate(groups, start=1))
+    columns = ("#", "count", "fusion", "rules", "family", "nodes", "estimated gain", "assumed")
+    line = (
+        "nodes: of one fusion; estimated gain: of all in the row; assumed: share of the estimate that rests "
+        "on assumed figures."
+    )
+    numeric = frozenset({"#", "count", "nodes", "estimated gain", "assumed"})
+    return Section("Fusions", (line,), Table(columns, rows, numeric))
+
+
+def fused_nodes(plan: Plan) -> Section:
+    """Each fused node by its name in the output model, with the first and last of the nodes that it replaces."""
+
+    def row(number: int, r: Region) -> tuple[str, ...]:
+        graph = f"{r.graph}: " if r.graph else ""
+        first, last = (r.names[0], r.names[-1]) if r.names else ("", "")
+        return str(number), f"{graph}{r.name}", f"{graph}{first}", f"{graph}{last}"
+
+    rows = tuple(row(number, r) for number, g in enumerate(_groups(plan), start=1) for r in g)
+    columns = ("#", "fused node", "first source node", "last source node")
+    line = "#: the row of Fusions. The JSON report lists all source nodes."
+    return Section("Fused nodes", (line,), Table(columns, rows, frozenset({"#"})))
+
+
+def _example(miss: NearMiss) -> str:
+    where = f"{miss.graph}: {miss.name}" if miss.graph else miss.name
+    # the operator has a column of its own
+    shown = quantity.figures({k: v for k, v in miss.miss.figures.items() if k != "op"})
+    return f"{where} ({shown})" if shown else where
+
+
+def _histogram(operators: Iterable[str]) -> str:
+    return ", ".join(f"{op} {n}" for op, n in Counter(operators).most_common())
+
+
+def _by_code(plan: Plan) -> Mapping[str, list[NearMiss]]:
+    groups: dict[str, list[NearMiss]] = {}
+    for m in plan.misses:
+        groups.setdefault(m.miss.code, []).append(m)
+    return dict(sorted(groups.items(), key=lambda pair: (-_time(pair[1]), -len(pair[1]), pair[0])))
+
+
+def _time(found: Iterable[NearMiss]) -> float:
+    """µs of the nodes, each counted once: one node may have a reason of its own and miss several idioms."""
+    return sum({(m.graph, m.node): m.cost.time_us for m in found}.values())
+
+
+def misses(plan: Plan) -> Section:
+    """What is not fused, by reason, the most expensive first, with the operators, the first node and its figures."""
+    groups = _by_code(plan)
+    if not groups:
+        return Section("Not fused", ("No node was refused.",))
+    rows = tuple(
+        (code, CODES[code], quantity.count(len(found)), quantity.time(_time(found)),
+         _histogram(m.op for m in found), _example(found[0]))
+        for code, found in groups.items()
+    )  # fmt: skip
+    columns = ("reason", "meaning", "nodes", "estimated time", "operators", "for example")
+    table = Table(columns, rows, frozenset({"nodes", "estimated time"}))
+    line = "The JSON report lists every node. A node with several reasons counts for each."
+    return Section("Not fused", (line,), table)
+
+
+def costliest(plan: Plan) -> Section:
+    """Where to look next: the nodes left that take the longest, with why they were left."""
+    first: dict[tuple[str, int], NearMiss] = {}
+    for m in plan.misses:
+        first.setdefault((m.graph, m.node), m)
+    found = sorted(first.values(), key=lambda m: (-m.cost.time_us, m.graph, m.node))[:COSTLIEST]
+    rows = tuple(
+        (f"{m.graph}: {m.name}" if m.graph else m.name, m.op, quantity.count(m.cost.launches),
+         quantity.time(m.cost.time_us),
+         f"{m.miss.code}: {m.miss.message}")
+        for m in found
+    )  # fmt: skip
+    columns = ("node", "operator", "launches", "estimated time", "reason")
+    line = "The last node of an idiom stands for all of its nodes."
+    table = Table(columns, rows, frozenset({"launches", "estimated time"}))
+    return Section("Most expensive of what is left", (line,), table)
+
+
+def cleanups(plan: Plan) -> Section:
+    """Changes beside fusion."""
+    shown = plan.cleanups[:CLEANUPS]
+    rows = tuple((c.rule, f"{c.graph}: {c.node}" if c.graph else c.node, c.what) for c in shown)
+    left = len(plan.cleanups) - len(shown)
+    lines = (f"{quantity.count(left)} more in the JSON report.",) if left else ()
+    return Section("Cleanups", lines, Table(("rule", "node", "what"), rows))
+
+
+def _unchanged(plan: Plan, notes: Sequence[str]) -> Section:
+    """A model that was fused before: nothing was estimated, so there is nothing to compare."""
+    launches = quantity.count(plan.totals_before.launches)
+    context = f"{quantity.count(plan.nodes)} nodes, {launches} launches, opset {plan.opset}, planned for {plan.soc}."
+    return Section("", (*notes, context))
+
+
+def _sections(plan: Plan, notes: Sequence[str]) -> list[Section]:
+    found = [summary(plan)]
+    if plan.regions:
+        found.append(rules(plan))
+    found.append(fusions(plan))
+    if plan.regions:
+        found.append(fused_nodes(plan))
+    found.append(misses(plan))
+    if plan.misses:
+        found.append(costliest(plan))
+    if plan.cleanups:
+        found.append(cleanups(plan))
+    if notes:
+        found.append(Section("Notes", tuple(notes)))
+    return found
+
+
+def fusion_page(plan: Plan, notes: Sequence[str] = (), verification: Mapping[str, object] | None = None) -> Page:
+    """The report of one run; `verification` is what was found when both models ran, as plain data."""
+    sections = [_unchanged(plan, notes)] if plan.already_fused else _sections(plan, notes)
+    document = {**to_json(plan), "notes": list(notes), "verification": verification}
+    return Page("ascend-fuse: fusion report", tuple(sections), document)

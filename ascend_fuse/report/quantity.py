@@ -1,0 +1,40 @@
+"""Figures as people read them: bytes in binary units, µs, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ascend_fuse.reason import Figure
+
+
+def count(n: int) -> str:
+    """An integer with thousands separated by commas."""
+    return f"{n:,}"
+
+
+def size(n_bytes: int) -> str:
+    """Bytes in the largest binary unit that leaves at least 1: `3.50 MiB`."""
+    value = float(n_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024 or unit == "GiB":
+            return f"{n_bytes} B" if unit == "B" else f"{value:,.2f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
+
+
+def time(us: float) -> str:
+    """Microseconds with one decimal."""
+    return f"{us:,.1f} µs"
+
+
+def share(part: float, whole: float) -> str:
+    """`-41 %` for what is saved of the whole, `0 %` under half a percent; empty when there is no whole."""
+    if not whole:
+        return ""
+    percent = round(-100 * part / whole)
+    return f"{percent:+d} %" if percent else "0 %"
+
+
+def figures(values: Mapping[str, Figure]) -> str:
+    """`need_bytes=1024, ub_bytes=512`; floats with four significant digits."""
+    return ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())

@@ -1,0 +1,75 @@
+"""The report of `verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ascend_fuse.report import quantity
+from ascend_fuse.report.page import Page, Section, Table
+
+if TYPE_CHECKING:
+    from ascend_fuse.verify.result import OutputComparison, Verification
+
+SCHEMA = "ascend-fuse/verification/1"
+
+
+def _output_json(o: OutputComparison) -> dict[str, object]:
+    return {
+        "name": o.name, "dtype": o.dtype, "shape": list(o.shape), "equal": o.equal, "unequal": o.unequal,
+        "max_abs": o.max_abs, "max_ulp": o.max_ulp, "nan_mismatches": o.nan_mismatches,
+        "inf_mismatches": o.inf_mismatches, "note": o.note,
+    }  # fmt: skip
+
+
+def verification_json(v: Verification) -> dict[str, object]:
+    """The verification as `ascend-fuse/verification/1`."""
+    return {
+        "schema": SCHEMA,
+        "ok": v.ok,
+        "a": v.model_a,
+        "b": v.model_b,
+        "sizes": dict(v.sizes),
+        "seed": v.seed,
+        "runs": v.runs,
+        "random_nodes": v.random_nodes,
+        "interface": list(v.interface),
+        "outputs": [_output_json(o) for o in v.outputs],
+        "notes": list(v.notes),
+    }
+
+
+def _outputs(v: Verification) -> Section:
+    rows = tuple(
+        (o.name, o.dtype, str(list(o.shape)), "equal" if o.equal else "different", quantity.count(o.unequal),
+         f"{o.max_abs:.3g}", quantity.count(o.max_ulp), o.note)
+        for o in v.outputs
+    )  # fmt: skip
+    columns = ("output", "type", "shape", "bitwise", "unequal elements", "largest difference", "ulp", "note")
+    return Section("Outputs", (), Table(columns, rows, frozenset(columns[4:7])))
+
+
+def _sizes(v: Verification) -> str:
+    return f"sizes {', '.join(f'{name}={n}' for name, n in v.sizes)}" if v.sizes else ""
+
+
+def summary(v: Verification) -> Section:
+    """The verdict in a line, for the report of a run that was verified; what differs below it."""
+    how = "; ".join(filter(None, (_sizes(v), f"{v.runs} run(s)", f"seed {v.seed}")))
+    verdict = "Verified: bitwise equal" if v.ok else "NOT equal, no model written"
+    return Section("Verification", (f"{verdict} on ONNX Runtime; {how}.", *v.failures(), *v.notes))
+
+
+def verification_page(v: Verification) -> Page:
+    """What was compared, how, and what differs."""
+    verdict = "Equal: same interface, bitwise the same outputs." if v.ok else "Different."
+    how = f"ONNX Runtime, CPU, optimisations off; {v.runs} run(s), seed {v.seed}"
+    if v.sizes:
+        how += f"; {_sizes(v)}"
+    sections = [Section("", (f"a: {v.model_a}", f"b: {v.model_b}", f"{how}.", verdict))]
+    if v.interface:
+        sections.append(Section("Interface", v.interface))
+    if v.outputs:
+        sections.append(_outputs(v))
+    if v.notes:
+        sections.append(Section("Notes", v.notes))
+    return Page("ascend-fuse: verification", tuple(sections), verification_json(v))
