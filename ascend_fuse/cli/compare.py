@@ -1,0 +1,54 @@
+"""`ascend-fuse diff` and `ascend-fuse verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ascend_fuse.cli.option import DimOption, FormatOption, parse_dims
+from ascend_fuse.report.page import Format
+
+EXIT_GATE = 1
+EXIT_VERIFICATION = 4
+
+First = Annotated[Path, typer.Argument(metavar="A", help="ONNX file, the original.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="ONNX file, the changed one.")]
+
+
+def diff_command(
+    a: First,
+    b: Second,
+    form: FormatOption = Format.TEXT,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 when there is a difference.")] = False,
+) -> None:
+    """Show how two models differ in structure; external weights are not read."""
+    from ascend_fuse.graph.difference import difference, to_json
+    from ascend_fuse.report.difference import difference_page
+    from ascend_fuse.report.render import show
+
+    found = difference(a, b)
+    show(difference_page(found, to_json(found)), form)
+    if exit_code and not found.is_same:
+        raise typer.Exit(EXIT_GATE)
+
+
+def verify_command(
+    a: First,
+    b: Second,
+    dim: DimOption = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random inputs.")] = 0,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Run two models on ONNX Runtime with equal random inputs and compare their outputs bit by bit."""
+    sizes = parse_dims(dim or ())
+    from ascend_fuse.report.render import show
+    from ascend_fuse.report.verification import verification_page
+    from ascend_fuse.verify.compare import check_sizes, verify
+
+    check_sizes(a, sizes)
+    found = verify(a, b, sizes=sizes or None, seed=seed)
+    show(verification_page(found), form)
+    if not found.ok:
+        raise typer.Exit(EXIT_VERIFICATION)

@@ -1,0 +1,153 @@
+"""Runs the command line: exit codes, interrupts, streams. The commands are imported when all that is in place."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+
+EXIT_GATE = 1
+EXIT_USAGE = 2
+EXIT_INTERNAL = 5
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+DEBUG = "--debug"
+INTERRUPTED = "interrupted; nothing is half-written"
+
+
+def _say(sentence: str) -> None:
+    """One line on standard error, if anybody reads that."""
+    from ascend_fuse.report.page import printable
+
+    line = printable(" ".join(sentence.splitlines()))
+    try:
+        print(f"ascend-fuse: {line}", file=sys.stderr, flush=True)
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: object) -> None:
+    """What is still in the stream's buffer goes nowhere, instead of failing at exit."""
+    with suppress(OSError, ValueError):
+        if isinstance(stream, io.TextIOWrapper):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """A stream that the caller closed goes nowhere; without it, the next file opened would get its number."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    # open until the process ends, as standard streams are
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _encode_anything() -> None:
+    """Names of any script reach a terminal or pipe of any encoding: as escapes where it lacks them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@dataclass(slots=True)
+class _Interrupt:
+    """Whether SIGINT has come: a library's import may turn it into an error of its own."""
+
+    seen: bool = False
+
+    def take(self, number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        """SIGINT goes to `take` meanwhile, unless the caller ignores it or runs in another thread."""
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+        try:
+            signal.signal(signal.SIGINT, self.take)
+        except ValueError:  # not the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _traceback(wanted: bool) -> None:
+    if wanted:
+        import traceback
+
+        traceback.print_exc()
+
+
+def _run(args: list[str]) -> int:
+    """The command's own exit code. Raises whatever it raises."""
+    from ascend_fuse.cli.app import app
+
+    code = 0
+    try:
+        app(args=args, prog_name="ascend-fuse")
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else int(done.code is not None)
+    sys.stdout.flush()
+    if code == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
+    return code
+
+
+def _failed(error: BaseException, debug: bool) -> int:
+    """Tells the error in one line; its exit code."""
+    from ascend_fuse.error import AscendFuseError
+
+    _traceback(debug)
+    if isinstance(error, AscendFuseError):
+        _say(f"error: {error.sentence()}")
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        _say("error: not enough memory; give smaller sizes, or more memory")
+        return EXIT_USAGE
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"error: {where}{error.strerror or error}; check the path, the rights and the space left")
+        _silence(sys.stdout)
+        return EXIT_USAGE
+    _say(
+        f"internal error: {type(error).__name__}: {error}; nothing is half-written; "
+        f"please report it with the output of the same command with {DEBUG}"
+    )
+    return EXIT_INTERNAL
+
+
+def app_main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code; every failure is one line on standard error."""
+    interrupt = _Interrupt()
+    try:
+        with interrupt.watched():
+            _open_streams()
+            _encode_anything()
+            args = list(sys.argv[1:] if argv is None else argv)
+            debug = DEBUG in args  # taken out here, so that it may stand anywhere
+            try:
+                return _run([a for a in args if a != DEBUG])
+            except BrokenPipeError:  # the reader has what it wanted (`| head`)
+                _silence(sys.stdout)
+                return EXIT_GATE
+            except Exception as error:  # the boundary: whatever was not foreseen is our bug and says so
+                if interrupt.seen:
+                    raise KeyboardInterrupt from error
+                return _failed(error, debug)
+    except KeyboardInterrupt:
+        _say(INTERRUPTED)
+        return EXIT_INTERRUPTED
