@@ -1,0 +1,67 @@
+# make demo | test | check | wheel. PYTHON chooses the interpreter (3.11 or later).
+PYTHON ?= python3
+VENV := .venv
+VENV_NP1 := .venv-np1
+BIN := $(VENV)/bin
+DEMO := demo
+WHEEL := build/wheel
+MODEL := chython-rxnmap
+CPP := $(shell find kernels -name '*.h' -o -name '*.hpp' -o -name '*.cc' -o -name '*.cpp' 2>/dev/null)
+
+# What numpy 1 has to run: the edges where arrays pass between numpy, ONNX Runtime and the extension.
+NP1_TESTS ?= tests/cli tests/report tests/verify tests/program tests/pipeline tests/attack
+
+.PHONY: demo test check np1 wheel clean
+.DELETE_ON_ERROR:
+
+wheel: $(WHEEL)/built
+
+demo: $(VENV)/user
+	mkdir -p $(DEMO)
+	model=$$($(BIN)/python -m models fetch $(MODEL)) && \
+	$(BIN)/ascend-fuse optimize "$$model" -o $(DEMO)/fused.onnx \
+	    --report $(DEMO)/report.json --report $(DEMO)/report.md && \
+	$(BIN)/ascend-fuse verify "$$model" $(DEMO)/fused.onnx
+	@echo
+	@echo "Fused model: $(DEMO)/fused.onnx"
+	@echo "Reports:     $(DEMO)/report.md $(DEMO)/report.json"
+	@echo "The command: $(BIN)/ascend-fuse (or: source $(BIN)/activate)"
+
+test: np1 check $(WHEEL)/built
+	$(BIN)/pytest -n 2 -q
+
+check: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(if $(CPP),$(BIN)/clang-format --dry-run -Werror $(CPP))
+
+np1: $(VENV_NP1)/dev
+	$(VENV_NP1)/bin/python -c "import numpy; assert numpy.__version__ < '2', numpy.__version__"
+	$(VENV_NP1)/bin/pytest -q $(NP1_TESTS)
+
+# Editable, so that Python finds the extension in the checkout too; built again when a source is newer than the mark.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find kernels -type f 2>/dev/null)
+
+$(WHEEL)/built: $(SOURCES) $(shell find ascend_fuse rules -type f -not -name '*.pyc' 2>/dev/null)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	rm -rf $(WHEEL)
+	$(BIN)/pip wheel --quiet --no-deps -w $(WHEEL) .
+	touch $@
+
+$(VENV)/user: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -e .
+	touch $@
+
+$(VENV)/dev: $(VENV)/user
+	$(BIN)/pip install --quiet -e '.[dev]'
+	touch $@
+
+$(VENV_NP1)/dev: $(SOURCES)
+	test -x $(VENV_NP1)/bin/python || $(PYTHON) -m venv $(VENV_NP1)
+	$(VENV_NP1)/bin/pip install --quiet -e '.[dev]' 'numpy<2'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV_NP1) build $(DEMO)
