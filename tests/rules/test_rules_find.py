@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import rule_case
-from onnx import ModelProto, TensorProto, helper
 
 from ascend_fuse.rule import constant
 from ascend_fuse.rule.find import find
@@ -89,40 +86,3 @@ def test_builtins_find_nothing() -> None:
 )
 def test_constants_by_value(dtype: str, value: float, wanted: float, same: bool) -> None:
     assert constant.equals(np.asarray(value, dtype), wanted) is same
-
-
-def chain(count: int, step: list[tuple[str, tuple[str, ...]]]) -> ModelProto:
-    """`step` again and again; operands `-1`, `-2` … are earlier values, others are constants."""
-    nodes = []
-    for i in range(count):
-        op, operands = step[i % len(step)]
-        read = [f"v{max(i + int(o), -1)}" if o.lstrip("-").isdigit() else o for o in operands]
-        nodes.append(helper.make_node(op, read, [f"v{i}"]))
-    values = {"half": 0.5, "one": 1.0, "sqrt2": 2**0.5}
-    tensors = [helper.make_tensor(n, TensorProto.FLOAT, [], [v]) for n, v in values.items()]
-    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 8]) for n in ("v-1", f"v{count - 1}")]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], tensors)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        [("Mul", ("-1", "half"))],
-        [("Mul", ("-1", "-2")), ("Add", ("-1", "-2"))],
-        [("Div", ("-1", "sqrt2")), ("Erf", ("-1",)), ("Add", ("-1", "one")), ("Mul", ("-4", "-1"))],
-        [("Sqrt", ("-1",)), ("Mul", ("-1", "-2")), ("Softmax", ("-1",)), ("Add", ("-2", "-1"))],
-    ],
-    ids=["product", "fibonacci", "nearly gelu", "nearly norm"],
-)
-def test_search_is_near_linear(step: list[tuple[str, tuple[str, ...]]]) -> None:
-    rules = load_rules()
-    took = []
-    for count in (2_000, 16_000):
-        view = rule_case.view_of(chain(count, step))
-        find(view, rules, "idiom")  # the view's indexes and the patterns are built once
-        start = time.process_time()
-        for role in ("idiom", "anchor"):
-            find(view, rules, role)
-        took.append(time.process_time() - start)
-    assert took[1] < 8 * 3 * max(took[0], 0.01), took
