@@ -20,7 +20,7 @@ from ascend_fuse.program.op import table
 from ascend_fuse.program.program import Instr, Operand, Program, Value
 from ascend_fuse.rule.pattern import COMMUTATIVE, Pattern
 
-Term = tuple[object, ...]
+Term = int  # the number of a computation: equal computations have one number, so shared values cost nothing
 Definitions = Mapping[str, Sequence[Pattern]]
 # The elements stay as they are and only their extents change, which the evaluation sees.
 _TRANSPARENT = frozenset(("Expand", "Unsqueeze", "Squeeze", "Reshape", "Identity"))
@@ -28,98 +28,109 @@ _REDUCTIONS = {f"reduce_{k.lower()}": f"Reduce{k}" for k in ("Sum", "Mean", "Max
 MAX_READINGS = 64  # ways to choose one of its definitions for each idiom of a program
 
 
-def _apply(op: str, *operands: Term) -> Term:
-    return (op, *(sorted(operands, key=repr) if op in COMMUTATIVE else operands))
+class Terms:
+    """The computations met so far, each numbered once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[object, ...], Term] = {}
+
+    def make(self, *parts: object) -> Term:
+        """The number of a computation of these parts."""
+        return self._numbers.setdefault(parts, len(self._numbers))
+
+    def apply(self, op: str, operands: Sequence[Term], *attributes: object) -> Term:
+        """An ONNX operator on its operands, in any order where that does not matter."""
+        if op == "Pow" and len(operands) == 2:
+            return self._power(*operands)
+        ordered = sorted(operands) if op in COMMUTATIVE else operands
+        return self.make(op, *ordered, "with", *attributes)
+
+    def literal(self, value: bool | int | float) -> Term:
+        """A scalar; zeros of either sign differ."""
+        return self.make("literal", float(value).hex())
+
+    def _power(self, x: Term, exponent: Term) -> Term:
+        """Squares, cubes and roots are products and Sqrt, as the program has them."""
+        if exponent == self.literal(2.0):
+            return self.apply("Mul", (x, x))
+        if exponent == self.literal(3.0):
+            return self.apply("Mul", (self.apply("Mul", (x, x)), x))
+        return self.apply("Sqrt", (x,)) if exponent == self.literal(0.5) else self.make("Pow", x, exponent)
 
 
-def _literal(value: bool | int | float) -> Term:
-    return ("literal", float(value))
-
-
-def _power(x: Term, exponent: Term) -> Term:
-    """x² and x³ are products, as the program has them."""
-    if exponent == _literal(2.0):
-        return _apply("Mul", x, x)
-    if exponent == _literal(3.0):
-        return _apply("Mul", _apply("Mul", x, x), x)
-    return _apply("Sqrt", x) if exponent == _literal(0.5) else _apply("Pow", x, exponent)
-
-
-def body_terms(nodes: Sequence[NodeProto], inputs: Sequence[str]) -> dict[str, Term]:
+def body_terms(terms: Terms, nodes: Sequence[NodeProto], inputs: Sequence[str]) -> dict[str, Term]:
     """A term for each value of the body."""
-    terms: dict[str, Term] = {name: ("input", k) for k, name in enumerate(inputs)}
+    found = {name: terms.make("input", k) for k, name in enumerate(inputs)}
     for node in nodes:
-        operands = [terms.get(i, ("absent",)) for i in node.input]
-        attributes = {a.name: a for a in node.attribute}
-        constant = constant_value(node) if node.op_type == "Constant" else None
-        if constant is not None and constant.size == 1:
-            made: Term = _literal(constant.reshape(-1)[0].item())
-        elif node.op_type in _TRANSPARENT:
-            made = operands[0]
-        elif node.op_type == "Cast":
-            made = ("Cast", DTYPE_OF_ONNX.get(attributes["to"].i, ""), operands[0])
-        elif node.op_type == "Pow":
-            made = _power(operands[0], operands[1])
-        elif node.op_type in _REDUCTIONS.values():
-            made = (node.op_type, operands[0])
-        else:
-            values = tuple(repr(helper.get_attribute_value(a)) for a in sorted(node.attribute, key=lambda a: a.name))
-            made = (*_apply(node.op_type, *operands), *values)
+        made = _node(terms, node, [found[i] if i else terms.make("absent") for i in node.input])
         for k, name in enumerate(node.output):
-            terms[name] = made if len(node.output) == 1 else (*made, k)
-    return terms
+            found[name] = made if len(node.output) == 1 else terms.make("output", made, k)
+    return found
+
+
+def _node(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
+    constant = constant_value(node) if node.op_type == "Constant" else None
+    if constant is not None and constant.size == 1:
+        return terms.literal(constant.reshape(-1)[0].item())
+    if node.op_type in _TRANSPARENT:
+        return operands[0]
+    if node.op_type == "Cast":
+        target = next(a.i for a in node.attribute if a.name == "to")
+        return terms.make("Cast", DTYPE_OF_ONNX.get(target, ""), operands[0])
+    if node.op_type in _REDUCTIONS.values():
+        return terms.make(node.op_type, operands[0])
+    values = [repr(helper.get_attribute_value(a)) for a in sorted(node.attribute, key=lambda a: a.name)]
+    return terms.apply(node.op_type, operands, *values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """One way to read a program: a definition for each of its composite operators."""
 
+    terms: Terms
     program: Program
     patterns: Mapping[str, Pattern]
-    dtypes: Mapping[str, str]
 
-    def terms(self) -> dict[str, Term]:
-        found: dict[str, Term] = {line.name: ("input", k) for k, line in enumerate(self.program.inputs)}
+    def values(self) -> dict[str, Term]:
+        found = {line.name: self.terms.make("input", k) for k, line in enumerate(self.program.inputs)}
         for line in self.program.instrs:
             found[line.name] = self._instr(line, [self._operand(o, found) for o in line.operands])
         return found
 
     def _operand(self, operand: Operand, found: Mapping[str, Term]) -> Term:
-        return found[operand.name] if isinstance(operand, Value) else _literal(operand)
+        return found[operand.name] if isinstance(operand, Value) else self.terms.literal(operand)
 
     def _instr(self, line: Instr, operands: Sequence[Term]) -> Term:
         if line.op in self.patterns:
-            return _expand(self.patterns[line.op], operands, line.type.dtype)
+            return self._expand(self.patterns[line.op], operands, line.type.dtype)
         if line.op == "cast":
-            return ("Cast", line.type.dtype, operands[0])
+            return self.terms.make("Cast", line.type.dtype, operands[0])
         if line.op == "broadcast":
             return operands[0]
         if line.op in _REDUCTIONS:
-            return (_REDUCTIONS[line.op], operands[0])
+            return self.terms.make(_REDUCTIONS[line.op], operands[0])
         name = table()[line.op].onnx
         if not name or line.attributes:
-            return ("instruction", line.op, *operands, *sorted(line.attributes.items()))
-        return _apply(name, *operands)
+            return self.terms.make("instruction", line.op, *operands, *sorted(line.attributes.items()))
+        return self.terms.apply(name, operands)
+
+    def _expand(self, pattern: Pattern, operands: Sequence[Term], dtype: str) -> Term:
+        """The pattern over the operands, its constants rounded to the dtype as exporters round them."""
+        free = [i for i in pattern.inputs if i not in pattern.constants]
+        found = dict(zip(free, operands, strict=False))
+        rounded = {n: float(dtype_of(dtype).type(v)) for n, v in pattern.constants.items()}
+        found.update((n, self.terms.literal(v)) for n, v in rounded.items())
+        for node in pattern.nodes:
+            ins = [found[i] if i in found else self.terms.make("absent") for i in node.inputs]
+            made = self.terms.apply(node.op, ins)
+            found.update((o, made) for o in node.outputs)
+        return found[pattern.outputs[-1]]
 
 
-def _expand(pattern: Pattern, operands: Sequence[Term], dtype: str) -> Term:
-    """The pattern over the operands, its constants rounded to the dtype as exporters round them."""
-    free = [i for i in pattern.inputs if i not in pattern.constants]
-    terms = dict(zip(free, operands, strict=False))
-    rounded = {n: float(dtype_of(dtype).type(v)) for n, v in pattern.constants.items()}
-    terms.update((n, _literal(v)) for n, v in rounded.items())
-    for node in pattern.nodes:
-        ins = [terms.get(i, ("absent",)) for i in node.inputs]
-        made = _power(ins[0], ins[1]) if node.op == "Pow" else _apply(node.op, *ins)
-        terms.update((o, made) for o in node.outputs)
-    return terms[pattern.outputs[-1]]
-
-
-def _readings(program: Program, definitions: Definitions) -> Iterator[_Reading]:
+def _readings(terms: Terms, program: Program, definitions: Definitions) -> Iterator[_Reading]:
     used = [op for op in dict.fromkeys(i.op for i in program.instrs) if op in definitions]
-    dtypes = {n: t.dtype for n, t in program.types().items()}
     for choice in islice(product(*(definitions[op] for op in used)), MAX_READINGS):
-        yield _Reading(program, dict(zip(used, choice, strict=True)), dtypes)
+        yield _Reading(terms, program, dict(zip(used, choice, strict=True)))
 
 
 def same(
@@ -130,10 +141,11 @@ def same(
     definitions: Definitions,
 ) -> bool:
     """Whether every output of the program is, for some reading of its idioms, the body's term."""
-    terms = body_terms(nodes, inputs)
-    wanted = [terms.get(o) for o in outputs]
-    for reading in _readings(program, definitions):
-        found = reading.terms()
+    terms = Terms()
+    body = body_terms(terms, nodes, inputs)
+    wanted = [body[o] for o in outputs]
+    for reading in _readings(terms, program, definitions):
+        found = reading.values()
         if [found[o.name] for o in program.outputs] == wanted:
             return True
     return False

@@ -18,9 +18,6 @@ from ascend_fuse.region.lowering import Lowering, unsupported
 from ascend_fuse.region.step import Step, embedded
 from ascend_fuse.region.trait import SUPPORTED, slice_bounds
 
-HALF = frozenset(("f16", "bf16"))
-
-
 Rule = Callable[[Lowering], "Miss | None"]
 
 
