@@ -70,10 +70,6 @@ class Reach:
             index = int(table[index])
         return index
 
-    def joins(self, region: set[int], step: set[int]) -> bool:
-        """Whether region with the step stays convex, the region being convex."""
-        return self.detour(region, step) is None
-
     def detour(self, region: set[int], step: set[int]) -> Detour | None:
         """A path by which region with the step would not be convex, the region being convex; None when it is."""
         both = region | step
