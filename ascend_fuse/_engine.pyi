@@ -1,89 +1,55 @@
 """Tiling, cost and verdict of programs on Ascend chips (kernels/engine). Bad input raises ValueError."""
 
 from collections.abc import Sequence
+from typing import Final
 
 class Soc:
     """One chip. Sizes in bytes, rates in bytes per cycle per AI core; 0 where the source does not say."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def family(self) -> str: ...
+    name: Final[str]
+    family: Final[str]
     @property
     def cube_vector_combine(self) -> str:
         """How cube and vector share cores; empty: one core has both."""
-    @property
-    def npu_arch(self) -> int: ...
-    @property
-    def ai_core_cnt(self) -> int: ...
-    @property
-    def cube_core_cnt(self) -> int: ...
-    @property
-    def vector_core_cnt(self) -> int: ...
-    @property
-    def ai_cores(self) -> int: ...
-    @property
-    def cube_cores(self) -> int: ...
+    npu_arch: Final[int]
+    ai_core_cnt: Final[int]
+    cube_core_cnt: Final[int]
+    vector_core_cnt: Final[int]
+    ai_cores: Final[int]
+    cube_cores: Final[int]
     @property
     def vector_cores(self) -> int:
         """`vector_core_cnt`, or the AI cores where that is 0."""
-    @property
-    def memory_size(self) -> int: ...
-    @property
-    def l2_size(self) -> int: ...
-    @property
-    def cube_freq_mhz(self) -> int: ...
-    @property
-    def freq_mhz(self) -> int: ...
-    @property
-    def l1_size(self) -> int: ...
-    @property
-    def l0_a_size(self) -> int: ...
-    @property
-    def l0_b_size(self) -> int: ...
-    @property
-    def l0_c_size(self) -> int: ...
-    @property
-    def ub_size(self) -> int: ...
+    memory_size: Final[int]
+    l2_size: Final[int]
+    cube_freq_mhz: Final[int]
+    freq_mhz: Final[int]
+    l1_size: Final[int]
+    l0_a_size: Final[int]
+    l0_b_size: Final[int]
+    l0_c_size: Final[int]
+    ub_size: Final[int]
     @property
     def ub_reserved(self) -> int:
         """Bytes of UB that the system keeps."""
-    @property
-    def bt_size(self) -> int: ...
-    @property
-    def ubblock_size(self) -> int: ...
-    @property
-    def ubbank_size(self) -> int: ...
-    @property
-    def ubbank_num(self) -> int: ...
-    @property
-    def cube_m(self) -> int: ...
-    @property
-    def cube_n(self) -> int: ...
-    @property
-    def cube_k(self) -> int: ...
-    @property
-    def vec_calc_size(self) -> int: ...
-    @property
-    def supports_fixpipe(self) -> bool: ...
-    @property
-    def supports_bf16(self) -> bool: ...
-    @property
-    def ddr_rate(self) -> int: ...
-    @property
-    def l2_rate(self) -> int: ...
-    @property
-    def l1_to_l0_a_rate(self) -> int: ...
-    @property
-    def l1_to_l0_b_rate(self) -> int: ...
-    @property
-    def l0_c_to_ub_rate(self) -> int: ...
-    @property
-    def ub_to_l2_rate(self) -> int: ...
-    @property
-    def ub_to_ddr_rate(self) -> int: ...
-    @property
-    def hbm_bytes_per_s(self) -> float: ...
+    bt_size: Final[int]
+    ubblock_size: Final[int]
+    ubbank_size: Final[int]
+    ubbank_num: Final[int]
+    cube_m: Final[int]
+    cube_n: Final[int]
+    cube_k: Final[int]
+    vec_calc_size: Final[int]
+    supports_fixpipe: Final[bool]
+    supports_bf16: Final[bool]
+    ddr_rate: Final[int]
+    l2_rate: Final[int]
+    l1_to_l0_a_rate: Final[int]
+    l1_to_l0_b_rate: Final[int]
+    l0_c_to_ub_rate: Final[int]
+    ub_to_l2_rate: Final[int]
+    ub_to_ddr_rate: Final[int]
+    hbm_bytes_per_s: Final[float]
 
 class Bounds:
     """What the user bounds. A value out of range raises ValueError with the field's name."""
@@ -97,19 +63,15 @@ class Bounds:
         ub_reserve: float = 0.0,
         l1_reserve: float = 0.0,
         min_tile_k: int = 16,
+        streams: int = 1,
     ) -> None: ...
-    @property
-    def launch_us(self) -> float: ...
-    @property
-    def min_gain(self) -> float: ...
-    @property
-    def min_gain_us(self) -> float: ...
-    @property
-    def ub_reserve(self) -> float: ...
-    @property
-    def l1_reserve(self) -> float: ...
-    @property
-    def min_tile_k(self) -> int: ...
+    launch_us: Final[float]
+    min_gain: Final[float]
+    min_gain_us: Final[float]
+    ub_reserve: Final[float]
+    l1_reserve: Final[float]
+    min_tile_k: Final[int]
+    streams: Final[int]  # 2: launches that use cores of their own overlap
 
 class Program:
     """A checked program (docs/design/0001). ValueError: `line N: …`."""
@@ -117,69 +79,46 @@ class Program:
     def __init__(self, text: str) -> None: ...
     def text(self) -> str:
         """The bytes that were parsed."""
-    @property
-    def family(self) -> str: ...
-    @property
-    def symbols(self) -> list[str]: ...
-    @property
-    def n_instr(self) -> int: ...
+    family: Final[str]
+    symbols: Final[list[str]]
+    n_instr: Final[int]
     @property
     def n_inputs(self) -> int:
         """`in` and `host` lines."""
-    @property
-    def n_outputs(self) -> int: ...
+    n_outputs: Final[int]
 
 class Tiling:
     """How tiles cut the space. Core i runs tasks [i · tasks_per_core, (i + 1) · tasks_per_core)."""
 
-    @property
-    def block_dim(self) -> int: ...
-    @property
-    def buffer_num(self) -> int: ...
-    @property
-    def tile_rows(self) -> int: ...
-    @property
-    def tile_cols(self) -> int: ...
-    @property
-    def ub_bytes(self) -> int: ...
-    @property
-    def ub_budget(self) -> int: ...
-    @property
-    def l1_budget(self) -> int: ...
-    @property
-    def passes(self) -> int: ...
-    @property
-    def tasks(self) -> int: ...
-    @property
-    def tasks_per_core(self) -> int: ...
+    block_dim: Final[int]
+    buffer_num: Final[int]
+    tile_rows: Final[int]
+    tile_cols: Final[int]
+    ub_bytes: Final[int]
+    ub_budget: Final[int]
+    l1_budget: Final[int]
+    passes: Final[int]
+    tasks: Final[int]
+    tasks_per_core: Final[int]
     @property
     def rows(self) -> int:
         """Rows of the space, as the engine flattened it."""
-    @property
-    def cols(self) -> int: ...
+    cols: Final[int]
 
 class Cost:
     """One launch: total = launch + head + the slowest of the pipes (their sum without double buffering)."""
 
-    @property
-    def launch_us(self) -> float: ...
-    @property
-    def head_us(self) -> float: ...
-    @property
-    def mte2_us(self) -> float: ...
-    @property
-    def vector_us(self) -> float: ...
-    @property
-    def mte3_us(self) -> float: ...
-    @property
-    def hbm_us(self) -> float: ...
+    launch_us: Final[float]
+    head_us: Final[float]
+    mte2_us: Final[float]
+    vector_us: Final[float]
+    mte3_us: Final[float]
+    hbm_us: Final[float]
     @property
     def cast_us(self) -> float:
         """Vector time of conversions, contained in `vector_us`."""
-    @property
-    def total_us(self) -> float: ...
-    @property
-    def hbm_bytes(self) -> float: ...
+    total_us: Final[float]
+    hbm_bytes: Final[float]
     @property
     def assumed_share(self) -> float:
         """The share of `total_us` that rests on assumed figures."""
@@ -190,44 +129,31 @@ class Cost:
 class Verdict:
     """Fuse or not. Tiling and cost are zero when nothing was solved."""
 
-    @property
-    def fuse(self) -> bool: ...
+    fuse: Final[bool]
     @property
     def code(self) -> str:
         """A reason code; empty when `fuse`."""
-    @property
-    def message(self) -> str: ...
-    @property
-    def before_us(self) -> float: ...
-    @property
-    def after_us(self) -> float: ...
-    @property
-    def gain_us(self) -> float: ...
-    @property
-    def before_bytes(self) -> float: ...
-    @property
-    def after_bytes(self) -> float: ...
-    @property
-    def assumed_share(self) -> float: ...
-    @property
-    def cores_before(self) -> int: ...
-    @property
-    def cores_after(self) -> int: ...
+    message: Final[str]
+    before_us: Final[float]
+    after_us: Final[float]
+    gain_us: Final[float]
+    before_bytes: Final[float]
+    after_bytes: Final[float]
+    assumed_share: Final[float]
+    cores_before: Final[int]
+    cores_after: Final[int]
     @property
     def need_bytes(self) -> int:
         """Of the smallest tile."""
-    @property
-    def ub_budget(self) -> int: ...
+    ub_budget: Final[int]
     @property
     def without_us(self) -> float:
         """`after_us` without the term that decides; 0 when none does."""
-    @property
-    def tiling(self) -> Tiling: ...
-    @property
-    def cost(self) -> Cost: ...
+    tiling: Final[Tiling]
+    cost: Final[Cost]
 
 def data(name: str) -> str:
-    """The CSV text `op`, `soc`, `vector_cost` or `move_cost`, as compiled in."""
+    """The CSV text `op`, `soc`, `vector_cost`, `move_cost` or `cube_cost`, as compiled in."""
 
 def soc_names() -> list[str]: ...
 def soc(name: str) -> Soc:
@@ -249,3 +175,99 @@ def judge(
 
 def opaque_us(bytes: float, macs: float, dtype: str, soc: Soc, bounds: Bounds) -> float:
     """The roofline of a node with a kernel of its own, launch included, µs."""
+
+# The matmul family (docs/design/0007)
+
+class Gemm:
+    """A product at real sizes; `*_run`: contiguous elements along n or k (m of left, k of right where transposed)."""
+
+    batch: Final[int]
+    m: Final[int]
+    n: Final[int]
+    k: Final[int]
+    dtype: Final[str]
+    result: Final[str]
+    left_transposed: Final[bool]
+    right_transposed: Final[bool]
+    left_run: Final[int]
+    right_run: Final[int]
+    macs: Final[float]
+
+class GemmTiling:
+    """How a product is cut. Tile t, n innermost, then m, then batch, goes to core t // tasks_per_core."""
+
+    block_dim: Final[int]
+    buffer_num: Final[int]
+    tile_m: Final[int]
+    tile_n: Final[int]
+    tile_k: Final[int]
+    step_k: Final[int]
+    c_buffers: Final[int]
+    ub_rows: Final[int]
+    tasks: Final[int]
+    tasks_per_core: Final[int]
+    fuse_tiles: Final[str]  # of m main, r M tail, c N tail, x corner; empty for a product alone
+    ride: Final[str]  # what FixPipe does: of "bias relu cast"
+    l1_budget: Final[int]
+    ub_budget: Final[int]
+    buffers: Final[list[tuple[str, tuple[int, int]]]]  # name, bytes, capacity: L1 L0A L0B L0C BT UB
+
+class GemmCost:
+    """One launch: total = launch + head + product + epilogue, µs. `pipes`: of the busiest core, by name."""
+
+    product_us: Final[float]
+    epilogue_us: Final[float]
+    cast_us: Final[float]
+    total_us: Final[float]
+    hbm_bytes: Final[float]
+    assumed_share: Final[float]
+    bound: Final[str]
+    pipes: Final[dict[str, float]]
+
+class GemmGain:
+    """What the gain is made of; the five sum to it, negative where fusing costs."""
+
+    launch_us: Final[float]
+    head_us: Final[float]
+    product_us: Final[float]
+    epilogue_us: Final[float]
+    overlap_us: Final[float]
+
+class GemmVerdict:
+    """Fuse or not. `alone_*`: the product's own launch, zero where no part is one."""
+
+    fuse: Final[bool]
+    code: Final[str]
+    message: Final[str]
+    # launch, heads, product, epilogue, overlap, cores, casts, min_gain; a buffer; dtype, row, quantised
+    decides: Final[str]
+    before_us: Final[float]
+    after_us: Final[float]
+    gain_us: Final[float]
+    before_bytes: Final[float]
+    after_bytes: Final[float]
+    assumed_share: Final[float]
+    without_us: Final[float]
+    cores_before: Final[int]  # vector cores
+    cores_after: Final[int]
+    need_bytes: Final[int]
+    budget_bytes: Final[int]
+    gain: Final[GemmGain]
+    tiling: Final[GemmTiling]
+    alone_tiling: Final[GemmTiling]
+    cost: Final[GemmCost]
+    alone_cost: Final[GemmCost]
+
+def bind_gemm(program: Program, sizes: Sequence[int]) -> Gemm:
+    """ValueError: sizes that do not fit, or an operand contiguous along no axis of its matrix."""
+
+def solve_gemm(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> tuple[GemmTiling, GemmCost]:
+    """One launch of a matmul program. ValueError, `code: …`, where the chip cannot run it."""
+
+def class_choices(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> list[tuple[str, float]]:
+    """(fuse_tiles, total µs) for each choice of tile classes, with the tiles of `solve_gemm`; all classes first."""
+
+def judge_gemm(
+    fused: Program, sizes: Sequence[int], parts: Sequence[tuple[Program, Sequence[int]]], soc: Soc, bounds: Bounds
+) -> GemmVerdict:
+    """One launch of a matmul program against a launch for each part: the product alone and programs of any family."""

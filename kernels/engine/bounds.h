@@ -15,6 +15,7 @@ struct Bounds {
     double ub_reserve = 0.0;  // share of UB that stays unused
     double l1_reserve = 0.0;  // share of L1 that stays unused
     int min_tile_k = 16;
+    int streams = 1;  // 2: launches that use other cores overlap
 };
 
 // The first field outside of its range, if any.
@@ -35,6 +36,7 @@ inline std::optional<Error> check(const Bounds& bounds) {
     if (auto error = outside("min_gain_us", bounds.min_gain_us, 0, 1e6)) return error;
     if (auto error = outside("ub_reserve", bounds.ub_reserve, 0, 0.95)) return error;
     if (auto error = outside("l1_reserve", bounds.l1_reserve, 0, 0.95)) return error;
+    if (auto error = outside("streams", bounds.streams, 1, 2)) return error;
     return outside("min_tile_k", bounds.min_tile_k, 1, 4096);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "check_product.h"
 #include "lex.h"
 #include "program.h"
 
@@ -77,6 +78,9 @@ inline std::optional<Error> check_operands(const Program& program, const Instr& 
         const Value& value = program.values[static_cast<size_t>(operand.value)];
         if (program.is_input(operand.value) && program.inputs[static_cast<size_t>(operand.value)].host)
             return wrong(value.name + " is a host input; no instruction reads it");
+        if (program.is_input(operand.value) && op.kind != OpKind::product &&
+            program.inputs[static_cast<size_t>(operand.value)].side != Side::none)
+            return wrong(value.name + " is an operand of the product; only matmul reads it");
         if (value.dtype != dtype)
             return wrong(value.name + " is " + std::string(name(value.dtype)) + ", wanted " +
                          std::string(name(dtype)));
@@ -123,7 +127,7 @@ inline std::optional<Error> check_slice(const Instr& instr, const Dim& from, con
 
 inline std::optional<Error> check_move(const Program& program, const Instr& instr, const Dims& result) {
     const Op& op = instr.entry();
-    if (!op.is("broadcast") && program.family != Family::rowwise)
+    if (!op.is("broadcast") && program.family == Family::elementwise)
         return wrong(op.name + " needs a rowwise program");
     if (op.is("concat")) return check_concat(program, instr, result);
     const Dims& from = program.values[static_cast<size_t>(instr.operands[0].value)].extents;
@@ -138,6 +142,7 @@ inline std::optional<Error> check_move(const Program& program, const Instr& inst
 inline std::optional<Error> check_extents(const Program& program, const Instr& instr, const Dims& result) {
     const Op& op = instr.entry();
     if (op.kind == OpKind::random) return std::nullopt;
+    if (op.kind == OpKind::product) return check_product(program, instr, result);
     if (op.kind == OpKind::move) return check_move(program, instr, result);
     Dims expected(result.size());
     for (const auto& operand : instr.operands) {
@@ -150,7 +155,7 @@ inline std::optional<Error> check_extents(const Program& program, const Instr& i
         expected = *joined;
     }
     if (op.kind == OpKind::reduce) {
-        if (program.family != Family::rowwise) return wrong(op.name + " needs a rowwise program");
+        if (program.family == Family::elementwise) return wrong(op.name + " needs a rowwise program");
         for (size_t i = static_cast<size_t>(program.lead_rank()); i < expected.size(); ++i)
             expected[i] = Dim{};
     }

@@ -58,7 +58,9 @@ struct Job {
     Liveness live;
     Pass whole;                 // the row is on chip
     std::vector<Pass> streams;  // it is not; empty when it cannot be cut
-    bool row_tasks = false;     // a reduction keeps a row on one core; else each tile is a task
+    Grid cut;                   // as the tiles of a cut row see it
+    Liveness cut_live;
+    bool row_tasks = false;  // a reduction keeps a row on one core; else each tile is a task
     const MoveTable* move = nullptr;
     double rate_scale = 1;  // the chip's GM bandwidth per vector core over that of the chip that was fitted
     bool rates_assumed = false;
@@ -76,7 +78,11 @@ inline Job make_job(const Program& program, Grid grid, const Soc& soc, const Bou
     job.bounds = bounds;
     job.live = liveness(program, grid, soc);
     job.whole = whole_pass(program, grid, soc);
-    if (grid.streamable) job.streams = stream_passes(program, grid, soc);
+    if (grid.streamable) {
+        job.cut = inside_segments(grid);
+        job.cut_live = liveness(program, job.cut, soc);
+        job.streams = stream_passes(program, job.cut, soc);
+    }
     job.grid = std::move(grid);
     for (const auto& instr : program.instrs)
         job.row_tasks = job.row_tasks || instr.entry().kind == OpKind::reduce;
@@ -124,8 +130,8 @@ struct Pipes {
     double hbm_bytes = 0;
 };
 
-inline void add_pass(Pipes& pipes, const Job& job, const Pass& pass, const Tiling& tiling, double tiles) {
-    const Grid& grid = job.grid;
+inline void add_pass(Pipes& pipes, const Job& job, const Grid& grid, const Pass& pass, const Tiling& tiling,
+                     double tiles) {
     for (size_t id = 0; id < grid.values.size(); ++id) {
         if (!pass.reads[id] && !pass.writes[id]) continue;
         const Extent& extent = grid.values[id];
@@ -150,12 +156,13 @@ inline void add_pass(Pipes& pipes, const Job& job, const Pass& pass, const Tilin
 
 inline Pipes measure(const Job& job, const Tiling& tiling) {
     Pipes pipes;
-    const int64_t inner = (job.grid.cols + tiling.tile_cols - 1) / tiling.tile_cols;
     if (tiling.tile_cols == job.grid.cols) {
-        add_pass(pipes, job, job.whole, tiling, static_cast<double>(tiling.tasks_per_core));
+        add_pass(pipes, job, job.grid, job.whole, tiling, static_cast<double>(tiling.tasks_per_core));
     } else {
+        const int64_t inner = tiles_of_row(job.grid, tiling.tile_cols);
         const int64_t tiles = tiling.tasks_per_core * (job.row_tasks ? inner : 1);
-        for (const auto& pass : job.streams) add_pass(pipes, job, pass, tiling, static_cast<double>(tiles));
+        for (const auto& pass : job.streams)
+            add_pass(pipes, job, job.cut, pass, tiling, static_cast<double>(tiles));
     }
     return pipes;
 }

@@ -1,6 +1,6 @@
 # Writes one header that holds the CSV texts as raw string literals, so that C++ users need neither Python nor files.
 #   cmake -DENGINE_DIR=kernels/engine -DOUT=build/include/ascend_fuse_data.h -P kernels/engine/embed.cmake
-set(names op soc vector_cost move_cost)
+set(names op soc vector_cost move_cost cube_cost)
 set(header "// Generated from kernels/engine/data/*.csv by embed.cmake; do not edit.\n#pragma once\n\n")
 string(APPEND header "namespace ascend_fuse::embedded {\n")
 foreach(name IN LISTS names)

@@ -5,6 +5,7 @@
 
 #include "bounds.h"
 #include "cost.h"
+#include "gemm_judge.h"
 #include "ini.h"
 #include "judge.h"
 #include "parse.h"

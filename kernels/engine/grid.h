@@ -17,12 +17,14 @@ enum class Span { full, line, row, scalar };
 
 struct Extent {
     Span span = Span::full;
-    int64_t cols = 1;      // elements of one row of the value
-    int64_t elements = 1;  // distinct elements in GM
-    int width = 4;         // bytes of an element
-    bool dense = true;     // consecutive rows are consecutive in GM
+    int64_t cols = 1;        // elements of one row of the value
+    int64_t elements = 1;    // distinct elements in GM
+    int width = 4;           // bytes of an element
+    bool dense = true;       // consecutive rows are consecutive in GM
+    bool segmented = false;  // one element for each segment of a row, of which a cut row has one a tile
 
     bool wide() const { return span == Span::full || span == Span::line; }
+    bool swept() const { return wide() || segmented; }  // another in each tile of a cut row
     int64_t bytes() const { return elements * width; }
 };
 
@@ -30,7 +32,8 @@ struct Grid {
     int64_t rows = 1;
     int64_t cols = 1;
     int64_t pad = 8;         // elements that a tile row is padded to: 32 B of the narrowest wide value
-    bool streamable = true;  // every wide value has the space's cols, so columns can be cut
+    int64_t segment = 1;     // elements of a row along which whatever broadcasts inside it is one element
+    bool streamable = true;  // columns can be cut, inside segments
     std::vector<Extent> values;
 
     int64_t padded(int64_t elements) const { return (elements + pad - 1) / pad * pad; }
@@ -113,8 +116,54 @@ inline Extent extent_of(const std::vector<int64_t>& extents, const std::vector<i
     return extent;
 }
 
+// The trailing elements of a row along which every value is full or one element; all of them mostly.
+inline int64_t segment_of(const Program& program, const Sizes& values, const std::vector<int64_t>& space,
+                          size_t split) {
+    size_t from = space.size();
+    while (from > split) {
+        for (size_t id = 0; id < values.size(); ++id) {
+            if (program.is_input(static_cast<int>(id)) && program.inputs[id].host) continue;
+            const int64_t own = product(values[id], split, space.size());
+            if (own > 1 && own < product(space, split, space.size()) && values[id][from - 1] > 1)
+                return product(space, from, space.size());
+        }
+        --from;
+    }
+    return product(space, split, space.size());
+}
+
+// Whether a row may be cut: no moves along it, and no reduction over what broadcasts inside it.
+inline bool can_cut(const Program& program, const Grid& grid) {
+    for (const auto& instr : program.instrs) {
+        if (instr.entry().is("slice") || instr.entry().is("concat")) return false;
+        if (instr.entry().kind != OpKind::reduce) continue;
+        const Extent& source = grid.values[static_cast<size_t>(instr.operands[0].value)];
+        if (source.wide() && source.cols != grid.cols) return false;
+    }
+    return true;
+}
+
+// The grid as a tile inside one segment sees it: what broadcasts inside the row is a row value there.
+inline Grid inside_segments(Grid grid) {
+    for (auto& extent : grid.values) {
+        if (!extent.wide() || extent.cols == grid.cols) continue;
+        extent.segmented = true;
+        extent.span = Span::row;
+        extent.cols = 1;
+        extent.dense = false;
+    }
+    return grid;
+}
+
+// Tiles of one row.
+inline int64_t tiles_of_row(const Grid& grid, int64_t tile_cols) {
+    if (tile_cols >= grid.cols) return 1;
+    return grid.cols / grid.segment * ((grid.segment + tile_cols - 1) / tile_cols);
+}
+
 // `sizes`: by symbol number.
 inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& sizes) {
+    if (program.family == Family::matmul) return wrong("a matmul program is tiled with its product");
     if (static_cast<int>(sizes.size()) != program.n_symbols)
         return wrong("the program has " + std::to_string(program.n_symbols) + " symbols, found " +
                      std::to_string(sizes.size()) + " sizes");
@@ -140,10 +189,9 @@ inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& siz
         grid.values.push_back(extent);
         if (program.is_input(static_cast<int>(id)) && program.inputs[id].host) continue;
         if (extent.wide() && extent.width < narrowest) narrowest = extent.width;
-        if (extent.wide() && extent.cols != grid.cols) grid.streamable = false;
     }
-    for (const auto& instr : program.instrs)
-        if (instr.entry().is("slice") || instr.entry().is("concat")) grid.streamable = false;
+    grid.segment = segment_of(program, values, space, split);
+    grid.streamable = can_cut(program, grid);
     grid.pad = align_bytes / narrowest;
     return grid;
 }

@@ -81,14 +81,57 @@ inline Result<Type> read_type(std::string_view text) {
     return type;
 }
 
-// ` (d0, 1, d2)` behind an input or output: the tensor's own shape.
-inline Result<std::optional<Dims>> read_shape(std::string_view text) {
-    if (text.empty()) return std::optional<Dims>();
+// `d0`, or a product `d0*4*d1`, none of whose factors is 1.
+inline Result<Dims> read_size(std::string_view text) {
+    Dims size;
+    const auto pieces = split(text, "*");
+    for (const auto piece : pieces) {
+        const auto dim = read_dim(piece);
+        if (!dim) return dim.error();
+        if (dim->is_one() && pieces.size() > 1) return wrong("a factor of " + quote(text) + " is 1");
+        size.push_back(*dim);
+    }
+    return size;
+}
+
+// ` (d0, 1, d1*4)` behind an input or output: the tensor's own shape.
+inline Result<std::optional<Shape>> read_shape(std::string_view text) {
+    if (text.empty()) return std::optional<Shape>();
     if (text.size() < 3 || text.substr(0, 2) != " (" || text.back() != ')')
         return wrong("wanted a shape such as (d0, d1), found " + quote(text));
-    const auto dims = read_dims(text.substr(2, text.size() - 3));
-    if (!dims) return dims.error();
-    return std::optional<Dims>(*dims);
+    Shape shape;
+    text = text.substr(2, text.size() - 3);
+    if (text.empty()) return std::optional<Shape>(shape);
+    for (const auto piece : split(text, ", ")) {
+        const auto size = read_size(piece);
+        if (!size) return size.error();
+        shape.push_back(*size);
+    }
+    return std::optional<Shape>(shape);
+}
+
+// ` <1 0>` at the front of `text`, which loses it: an order of `rank` axes, not the identity.
+inline Result<Order> read_order(std::string_view& text, size_t rank) {
+    Order order;
+    if (text.substr(0, 2) != " <") return order;
+    const auto end = text.find('>');
+    if (end == std::string_view::npos) return wrong("< without >");
+    std::vector<bool> seen(rank, false);
+    bool moved = false;
+    for (const auto piece : split(text.substr(2, end - 2), " ")) {
+        const auto axis = to_int(piece);
+        if (!axis || !is_digits(piece) || static_cast<size_t>(*axis) >= rank ||
+            seen[static_cast<size_t>(*axis)])
+            return wrong("wanted an order of " + std::to_string(rank) + " axes such as <1 0>, found " +
+                         quote(text));
+        seen[static_cast<size_t>(*axis)] = true;
+        moved = moved || static_cast<size_t>(*axis) != order.size();
+        order.push_back(static_cast<int>(*axis));
+    }
+    if (order.size() != rank || !moved)
+        return wrong("wanted another order of all " + std::to_string(rank) + " axes, found " + quote(text));
+    text.remove_prefix(end + 1);
+    return order;
 }
 
 // digits [. digits] [e [+-] digits], with a sign.

@@ -10,7 +10,7 @@
 
 namespace ascend_fuse {
 
-enum class OpKind { map, reduce, move, random, cast };
+enum class OpKind { map, reduce, move, random, cast, product };
 
 struct Op {
     std::string name;
@@ -63,7 +63,18 @@ inline std::vector<Op> read_ops(std::string_view csv) {
 }
 
 inline const std::vector<Op>& ops() {
-    static const std::vector<Op> table = read_ops(embedded::op_csv);
+    static const std::vector<Op> table = [] {
+        auto rows = read_ops(embedded::op_csv);
+        // The product: no row of the table, as no vector call runs it.
+        Op matmul;
+        matmul.name = "matmul";
+        matmul.arity = 2;
+        matmul.kind = OpKind::product;
+        matmul.types = "fi";
+        matmul.result_named = true;
+        rows.push_back(std::move(matmul));
+        return rows;
+    }();
     return table;
 }
 

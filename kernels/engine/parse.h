@@ -1,6 +1,7 @@
 // Program text v1 -> Program (grammar: docs/design/0001). Every error names its line.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,15 +40,19 @@ class Parser {
         if (open == std::string_view::npos || line.back() != ']')
             return wrong("wanted a header such as `rowwise 1 [d0 | d1]`, found " + quote(line));
         const auto family = line.substr(0, open);
-        if (family != "elementwise" && family != "rowwise")
+        if (family != "elementwise" && family != "rowwise" && family != "matmul")
             return wrong("the engine knows no family " + quote(family) +
-                         "; it knows elementwise and rowwise");
-        program_.family = family == "rowwise" ? Family::rowwise : Family::elementwise;
+                         "; it knows elementwise, rowwise and matmul");
+        program_.family = family == "rowwise"  ? Family::rowwise
+                          : family == "matmul" ? Family::matmul
+                                               : Family::elementwise;
         const auto space = read_extents(line.substr(open + 4, line.size() - open - 5));
         if (!space) return space.error();
-        const bool rowwise = program_.family == Family::rowwise;
-        if (rowwise != (space->bar >= 0))
-            return wrong(rowwise ? "a rowwise space needs a |" : "elementwise has no |");
+        const bool barred = program_.family != Family::elementwise;
+        if (barred != (space->bar >= 0))
+            return wrong(barred ? "a " + std::string(family) + " space needs a |" : "elementwise has no |");
+        if (program_.family == Family::matmul && space->bar == 0)
+            return wrong("a matmul space needs an m axis");
         if (space->dims.empty()) return wrong("the space has no axes");
         program_.space = space->dims;
         program_.bar = space->bar;
@@ -80,33 +85,61 @@ class Parser {
         if (auto error = number(type->dims)) return error;
         const auto rest = line.substr(equals + 3);
         const auto word = rest.substr(0, rest.find(' '));
-        auto error = word == "in" || word == "host" ? input(name, *type, word, rest.substr(word.size()))
-                                                    : instr(name, *type, rest);
+        const bool given = word == "in" || word == "host" || word == "left" || word == "right";
+        auto error = given ? input(name, *type, word, rest.substr(word.size())) : instr(name, *type, rest);
         if (!error) ids_.emplace(name, static_cast<int>(program_.values.size()) - 1);
         return error;
     }
 
+    static Side to_side(std::string_view word) {
+        return word == "left" ? Side::left : word == "right" ? Side::right : Side::none;
+    }
+
+    Failure check_side(const Input& input) const {
+        if (input.side == Side::none) return std::nullopt;
+        const std::string word = input.side == Side::left ? "left" : "right";
+        if (program_.family != Family::matmul) return wrong(word + " needs a matmul program");
+        if (input.type.bar < 0) return wrong("the type of " + word + " needs a |");
+        for (const auto& other : program_.inputs)
+            if (other.side == input.side) return wrong("a second " + word);
+        return std::nullopt;
+    }
+
+    Failure check_order(const Order& order) const {
+        if (order.empty() || program_.family == Family::matmul) return std::nullopt;
+        return wrong("an order needs a matmul program");
+    }
+
     Failure input(std::string_view name, const Type& type, std::string_view word, std::string_view rest) {
         if (!program_.instrs.empty()) return wrong("inputs stand before instructions");
-        Input input{type, word == "host", std::nullopt};
+        Input input{type, word == "host", std::nullopt, to_side(word), {}};
         n_in_ += input.host ? 0 : 1;
         if (n_in_ > max_inputs) return wrong("more than " + std::to_string(max_inputs) + " inputs");
+        const bool operand = input.side != Side::none;
+        if (auto error = check_side(input)) return error;
+        const auto order = read_order(rest, type.dims.size());
+        if (!order) return order.error();
+        input.order = *order;
+        if (auto error = check_order(input.order)) return error;
         const auto shape = read_shape(rest);
         if (!shape) return shape.error();
         input.shape = *shape;
         if (input.shape) {
-            if (auto error = number(*input.shape)) return error;
-            if (!same_but_ones(*input.shape, type.dims))
-                return wrong("shape (" + print_dims(*input.shape) + ") holds other extents than " +
+            if (auto error = number(factors(*input.shape))) return error;
+            if (!same_but_ones(factors(*input.shape), reordered(type.dims, input.order)))
+                return wrong("shape (" + print_sizes(*input.shape) + ") holds other extents than " +
                              print_type(type));
         }
         Dims extents(program_.space.size());
         if (!input.host) {
-            const auto aligned = align(program_, type);
+            const auto aligned = operand ? Result<Dims>(type.dims) : align(program_, type);
             if (!aligned) return aligned.error();
             extents = *aligned;
             for (const auto& dim : type.dims)
-                if (dim.symbol >= 0) bound_[static_cast<size_t>(dim.symbol)] = true;
+                if (!input.shape && dim.symbol >= 0) bound_[static_cast<size_t>(dim.symbol)] = true;
+            for (const auto& size : input.shape.value_or(Shape()))  // a product binds none of its factors
+                if (size.size() == 1 && size[0].symbol >= 0)
+                    bound_[static_cast<size_t>(size[0].symbol)] = true;
         }
         program_.inputs.push_back(std::move(input));
         program_.values.push_back(Value{std::string(name), type.dtype, std::move(extents)});
@@ -156,9 +189,9 @@ class Parser {
         auto rest = line.substr(4);
         while (!rest.empty()) {
             // A shape holds commas of its own, so an item ends at the first comma outside of parentheses.
-            const auto open = rest.find(" ("), comma = rest.find(", ");
+            const auto open = std::min(rest.find(" ("), rest.find(" <")), comma = rest.find(", ");
             const bool shaped = open != std::string_view::npos && open < comma;
-            const auto end = shaped ? rest.find(')', open) : comma;
+            const auto end = shaped ? end_of_shape(rest, open) : comma;
             if (shaped && end == std::string_view::npos) return wrong("( without )");
             const auto item = rest.substr(0, shaped ? end + 1 : end);
             if (auto error = output(item.substr(0, shaped ? open : end), shaped ? item.substr(open) : ""))
@@ -172,6 +205,14 @@ class Parser {
         return finish();
     }
 
+    // The last byte of ` <order>`, ` (shape)` or both.
+    static size_t end_of_shape(std::string_view text, size_t open) {
+        const auto end = text.find(text[open + 1] == '<' ? '>' : ')', open);
+        const bool both =
+            end != std::string_view::npos && text[end] == '>' && text.substr(end + 1, 2) == " (";
+        return both ? text.find(')', end) : end;
+    }
+
     Failure output(std::string_view name, std::string_view rest) {
         if (program_.outputs.size() == max_outputs)
             return wrong("more than " + std::to_string(max_outputs) + " outputs");
@@ -181,24 +222,35 @@ class Parser {
         const Value& value = program_.values[static_cast<size_t>(found->second)];
         if (program_.is_input(found->second) && program_.inputs[static_cast<size_t>(found->second)].host)
             return wrong(value.name + " is a host input");
+        if (program_.is_input(found->second) &&
+            program_.inputs[static_cast<size_t>(found->second)].side != Side::none)
+            return wrong(value.name + " is an operand of the product");
         for (int i = 0; i < program_.lead_rank(); ++i)
             if (value.extents[static_cast<size_t>(i)] != program_.space[static_cast<size_t>(i)])
                 return wrong("output " + value.name + " lacks axis " +
                              program_.space[static_cast<size_t>(i)].text());
+        const auto order = read_order(rest, value.extents.size());
+        if (!order) return order.error();
+        if (auto error = check_order(*order)) return error;
         const auto shape = read_shape(rest);
         if (!shape) return shape.error();
-        if (*shape && !same_but_ones(**shape, value.extents))
-            return wrong("shape (" + print_dims(**shape) + ") holds other extents than " + value.name);
-        program_.outputs.push_back(Output{found->second, *shape});
+        if (*shape && !same_but_ones(factors(**shape), reordered(value.extents, *order)))
+            return wrong("shape (" + print_sizes(**shape) + ") holds other extents than " + value.name);
+        program_.outputs.push_back(Output{found->second, *shape, *order});
         return std::nullopt;
+    }
+
+    bool has_product() const {
+        return !program_.instrs.empty() && program_.instrs.front().entry().kind == OpKind::product;
     }
 
     Failure finish() {
         if (program_.outputs.empty()) return wrong("no output");
+        if (program_.family == Family::matmul && !has_product()) return wrong("no matmul instruction");
         for (size_t i = 0; i < bound_.size(); ++i)
             if (!bound_[i])
                 return Error{first_line_[i],
-                             "d" + std::to_string(i) + " stands in the shape of no `in` line"};
+                             "d" + std::to_string(i) + " stands alone in the shape of no `in` line"};
         return std::nullopt;
     }
 

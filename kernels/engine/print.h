@@ -24,8 +24,29 @@ inline std::string print_type(const Type& type) {
     return std::string(name(type.dtype)) + "[" + print_dims(type.dims, type.bar) + "]";
 }
 
-inline std::string print_shape(const std::optional<Dims>& shape) {
-    return shape ? " (" + print_dims(*shape) + ")" : "";
+// `d0, d1*4`: sizes of several factors are products.
+inline std::string print_sizes(const Shape& shape) {
+    std::string text;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        if (i > 0) text += ", ";
+        for (size_t j = 0; j < shape[i].size(); ++j) text += (j > 0 ? "*" : "") + shape[i][j].text();
+    }
+    return text;
+}
+
+inline std::string print_shape(const std::optional<Shape>& shape) {
+    return shape ? " (" + print_sizes(*shape) + ")" : "";
+}
+
+inline std::string print_order(const Order& order) {
+    std::string text;
+    for (const int axis : order) text += (text.empty() ? " <" : " ") + std::to_string(axis);
+    return text.empty() ? text : text + ">";
+}
+
+inline const char* print_role(const Input& input) {
+    if (input.side != Side::none) return input.side == Side::left ? "left" : "right";
+    return input.host ? "host" : "in";
 }
 
 inline std::string print_instr(const Program& program, const Instr& instr) {
@@ -50,7 +71,8 @@ inline std::string print(const Program& program) {
         text += program.values[i].name + ": ";
         if (program.is_input(id)) {
             const Input& input = program.inputs[i];
-            text += print_type(input.type) + " = " + (input.host ? "host" : "in") + print_shape(input.shape);
+            text += print_type(input.type) + " = " + print_role(input) + print_order(input.order) +
+                    print_shape(input.shape);
         } else {
             text += print_type(program.instr(id).type) + " = " + print_instr(program, program.instr(id));
         }
@@ -60,7 +82,7 @@ inline std::string print(const Program& program) {
     for (size_t i = 0; i < program.outputs.size(); ++i) {
         const Output& output = program.outputs[i];
         text += (i > 0 ? ", " : "") + program.values[static_cast<size_t>(output.value)].name +
-                print_shape(output.shape);
+                print_order(output.order) + print_shape(output.shape);
     }
     return text;
 }

@@ -16,9 +16,12 @@ inline constexpr int max_instructions = 64;
 inline constexpr int max_inputs = 16;
 inline constexpr int max_outputs = 8;
 
-enum class Family { elementwise, rowwise };
+enum class Family { elementwise, rowwise, matmul };
 
-inline const char* name(Family family) { return family == Family::rowwise ? "rowwise" : "elementwise"; }
+inline const char* name(Family family) {
+    constexpr const char* names[] = {"elementwise", "rowwise", "matmul"};
+    return names[static_cast<int>(family)];
+}
 
 // One extent: symbol d<symbol>, or a constant when symbol < 0.
 struct Dim {
@@ -32,6 +35,9 @@ struct Dim {
 };
 
 using Dims = std::vector<Dim>;
+
+// A tensor's own shape: each of its sizes is the product of one or more extents.
+using Shape = std::vector<Dims>;
 
 // A type as written. `bar`: how many dims stand before the `|`; -1 without one.
 struct Type {
@@ -47,10 +53,18 @@ struct Value {
     Dims extents;
 };
 
+// Which operand of the product an input is.
+enum class Side { none, left, right };
+
+// Axis p of the memory is axis order[p] of the type; empty: the identity.
+using Order = std::vector<int>;
+
 struct Input {
     Type type;
-    bool host = false;          // steers the body only; no kernel reads it
-    std::optional<Dims> shape;  // the tensor's own, where it is not the type's
+    bool host = false;           // steers the body only; no kernel reads it
+    std::optional<Shape> shape;  // the tensor's own, where it is not the type's
+    Side side = Side::none;
+    Order order;
 };
 
 struct Operand {
@@ -69,20 +83,21 @@ struct Instr {
 
 struct Output {
     int value = 0;
-    std::optional<Dims> shape;
+    std::optional<Shape> shape;
+    Order order;
 };
 
 struct Program {
     Family family = Family::elementwise;
     Dims space;
-    int bar = -1;  // lead axes of a rowwise space; -1 for elementwise
+    int bar = -1;  // axes before the | of a rowwise or matmul space; -1 for elementwise
     int n_symbols = 0;
     std::vector<Input> inputs;
     std::vector<Instr> instrs;
     std::vector<Output> outputs;
     std::vector<Value> values;  // inputs, then instructions
 
-    int lead_rank() const { return family == Family::rowwise ? bar : static_cast<int>(space.size()); }
+    int lead_rank() const { return bar >= 0 ? bar : static_cast<int>(space.size()); }
     int row_rank() const { return static_cast<int>(space.size()) - lead_rank(); }
     int n_inputs() const { return static_cast<int>(inputs.size()); }
     bool is_input(int value) const { return value < n_inputs(); }
@@ -94,6 +109,21 @@ struct Program {
     // Precondition: !is_input(value).
     const Instr& instr(int value) const { return instrs[static_cast<size_t>(value - n_inputs())]; }
 };
+
+// `dims` as they lie in memory.
+inline Dims reordered(const Dims& dims, const Order& order) {
+    if (order.empty()) return dims;
+    Dims memory;
+    for (const int axis : order) memory.push_back(dims[static_cast<size_t>(axis)]);
+    return memory;
+}
+
+// The extents of a shape in order, its products taken apart.
+inline Dims factors(const Shape& shape) {
+    Dims dims;
+    for (const auto& size : shape) dims.insert(dims.end(), size.begin(), size.end());
+    return dims;
+}
 
 // Shapes hold the same extents in the same order once ones are dropped.
 inline bool same_but_ones(const Dims& left, const Dims& right) {

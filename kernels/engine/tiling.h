@@ -42,18 +42,19 @@ inline std::vector<int64_t> row_ladder(const Grid& grid, int64_t cores) {
     return ladder;
 }
 
-// Cuts of a row, at least eight pads wide and in whole pads; empty when the row is that short or cannot be
-// cut.
+// Cuts of a row, at least eight pads wide, in whole pads and inside a segment; empty when the row is that
+// short or cannot be cut.
 inline std::vector<int64_t> col_ladder(const Grid& grid, int64_t cores) {
     std::vector<int64_t> ladder;
     const int64_t least = 8 * grid.pad;
-    for (int64_t cols = least; cols < grid.cols && cols <= (int64_t{1} << 17); cols *= 2) {
+    const int64_t most = grid.segment < grid.cols ? grid.segment : grid.cols - 1;
+    for (int64_t cols = least; cols <= most && cols <= (int64_t{1} << 17); cols *= 2) {
         ladder.push_back(cols);
-        if (cols + cols / 2 < grid.cols) ladder.push_back(cols + cols / 2);
+        if (cols + cols / 2 <= most) ladder.push_back(cols + cols / 2);
     }
     for (int64_t share = 1; share <= 4; ++share) {
-        const int64_t cols = grid.padded((grid.cols + cores * share - 1) / (cores * share));
-        if (cols >= least && cols < grid.cols) ladder.push_back(cols);
+        const int64_t cols = grid.padded((grid.segment + cores * share - 1) / (cores * share));
+        if (cols >= least && cols <= most) ladder.push_back(cols);
     }
     tidy(ladder);
     return ladder;
@@ -61,7 +62,7 @@ inline std::vector<int64_t> col_ladder(const Grid& grid, int64_t cores) {
 
 // Tasks over at most `cores` cores, as evenly as they go.
 inline void spread(Tiling& tiling, const Job& job, int64_t cores) {
-    const int64_t inner = (job.grid.cols + tiling.tile_cols - 1) / tiling.tile_cols;
+    const int64_t inner = tiles_of_row(job.grid, tiling.tile_cols);
     const int64_t outer = (job.grid.rows + tiling.tile_rows - 1) / tiling.tile_rows;
     tiling.tasks = job.row_tasks ? outer : outer * inner;
     tiling.tasks_per_core = (tiling.tasks + cores - 1) / cores;
@@ -98,8 +99,10 @@ class Search {
             tiling.ub_budget = job_.ub_budget();
             tiling.l1_budget =
                 static_cast<int64_t>(static_cast<double>(job_.soc.l1_size) * (1 - job_.bounds.l1_reserve));
+            const bool whole = cols == job_.grid.cols;
             tiling.ub_bytes =
-                ub_bytes(*job_.program, job_.grid, job_.live, rows, cols, static_cast<int>(buffers));
+                ub_bytes(*job_.program, whole ? job_.grid : job_.cut, whole ? job_.live : job_.cut_live, rows,
+                         cols, static_cast<int>(buffers));
             if (least_bytes_ == 0 || tiling.ub_bytes < least_bytes_) least_bytes_ = tiling.ub_bytes;
             if (tiling.ub_bytes > tiling.ub_budget) continue;
             // Fewer cores can be faster: heads grow with the cores that load.

@@ -192,7 +192,7 @@ inline Pass stream_pass(const Program& program, const Grid& grid, const Soc& soc
         const bool written = program.is_output(static_cast<int>(id)) && level[id] == at;
         pass.writes[id] = written;
         needed[id] = written || (reduces && level[id] == at + 1) ||
-                     (!grid.values[id].wide() && !program.is_input(static_cast<int>(id)) && level[id] == at);
+                     (!grid.values[id].swept() && !program.is_input(static_cast<int>(id)) && level[id] == at);
     }
     for (int id = static_cast<int>(count) - 1; id >= 0; --id) {
         if (!needed[static_cast<size_t>(id)]) continue;
@@ -203,7 +203,7 @@ inline Pass stream_pass(const Program& program, const Grid& grid, const Soc& soc
         // Row values of earlier passes are there already.
         const bool reduces = program.instr(id).entry().kind == OpKind::reduce;
         const int own = level[static_cast<size_t>(id)] - (reduces ? 1 : 0);
-        if (!grid.values[static_cast<size_t>(id)].wide() && own < at) continue;
+        if (!grid.values[static_cast<size_t>(id)].swept() && own < at) continue;
         meter_instr(pass, soc, program, grid, id);
         for (const auto& operand : program.instr(id).operands)
             if (operand.value >= 0) needed[static_cast<size_t>(operand.value)] = true;
@@ -220,7 +220,7 @@ inline std::vector<Pass> stream_passes(const Program& program, const Grid& grid,
     for (int at = 0; at <= deepest; ++at) passes.push_back(stream_pass(program, grid, soc, level, at));
     bool wide_tail = deepest == 0;
     for (size_t id = 0; id < level.size(); ++id)
-        wide_tail = wide_tail || (level[id] == deepest && grid.values[id].wide());
+        wide_tail = wide_tail || (level[id] == deepest && grid.values[id].swept());
     if (!wide_tail) {
         // Row values alone: they are finished and written at the end of the pass before.
         const Pass tail = passes.back();

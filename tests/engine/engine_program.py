@@ -56,7 +56,17 @@ v0: f16[| 1] = reduce_sum x0
 v1: f16[| d0] = div x0, v0
 out v1 (d0)"""
 
-ALL = (SOFTMAX, CHAIN, ROTARY, MASK, VECTOR_ROW)
+GROUP_NORM = """\
+rowwise 1 [d0, 32 | 10, d1]
+x0: f32[d0, 32 | 10, d1] = in (d0, 32*10, d1)
+x1: f16[1, 32 | 10, 1] = in (32*10, 1)
+v0: f32[1, 32 | 10, 1] = cast x1
+v1: f32[d0, 32 | 1, 1] = reduce_mean x0
+v2: f32[d0, 32 | 10, d1] = sub x0, v1
+v3: f32[d0, 32 | 10, d1] = mul v2, v0
+out v3 (d0, 32*10, d1), v1 (d0*32)"""
+
+ALL = (SOFTMAX, CHAIN, ROTARY, MASK, VECTOR_ROW, GROUP_NORM)
 
 
 def unary(op: str, dtype: str = "f32") -> str:

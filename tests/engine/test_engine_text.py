@@ -23,14 +23,18 @@ HEAD = "elementwise 1 [d0, d1]\nx0: f32[d0, d1] = in\n"
 ROW = "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\n"
 WRONG = {
     "empty": ("", 1, "header"),
-    "family": ("matmul 1 [d0]\nx0: f32[d0] = in\nout x0", 1, "no family 'matmul'"),
+    "family": ("transform 1 [d0]\nx0: f32[d0] = in\nout x0", 1, "no family 'transform'"),
     "version": ("elementwise 2 [d0]\nout x0", 1, "header"),
     "bar": ("elementwise 1 [d0 | d1]\nout x0", 1, "no |"),
     "no bar": ("rowwise 1 [d0, d1]\nout x0", 1, "needs a |"),
     "bars": ("rowwise 1 [d0 | d1 | d2]\nout x0", 1, "more than one |"),
     "symbol order": ("elementwise 1 [d1, d0]\nout x0", 1, "d1 stands before d0"),
     "unbound symbol": ("elementwise 1 [d0, d1]\nx0: f32[d0, 1] = in\nout x0", 3, "lacks axis d1"),
-    "unbound axis": (ROW.replace("x0: f32[d0 | d1]", "x0: f32[d0 | 1]") + "out x0", 1, "d1 stands in the shape of no"),
+    "unbound axis": (
+        ROW.replace("x0: f32[d0 | d1]", "x0: f32[d0 | 1]") + "out x0",
+        1,
+        "d1 stands alone in the shape of no",
+    ),
     "zero": ("elementwise 1 [0]\nout x0", 1, "wanted a size"),
     "leading zero": ("elementwise 1 [d00]\nout x0", 1, "wanted a size"),
     "dtype": ("elementwise 1 [d0]\nx0: f8[d0] = in\nout x0", 2, "unknown dtype 'f8'"),

@@ -1,7 +1,7 @@
 """Tiles cover the space and fit; estimates are monotone, bounded from below and repeatable."""
 
 import pytest
-from engine_program import ALL, CHAIN, INI, ROTARY, SOFTMAX, binary, softmax
+from engine_program import ALL, CHAIN, GROUP_NORM, INI, ROTARY, SOFTMAX, binary, softmax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,12 +33,14 @@ def test_tiles_cover_the_space_and_fit(
 ) -> None:
     soc, sizes = _engine.soc(name), sizes_of(program, draw)
     t = _engine.solve(program, sizes, soc, _engine.Bounds(ub_reserve=reserve))
-    volume = 64 if program.text() == ROTARY else 1
+    volume = {ROTARY: 64, GROUP_NORM: 320}.get(program.text(), 1)
     for size in sizes:
         volume *= size
     assert t.rows * t.cols == volume
     assert 0 < t.tile_rows <= t.rows and 0 < t.tile_cols <= t.cols
-    outer, inner = -(-t.rows // t.tile_rows), -(-t.cols // t.tile_cols)
+    segment = sizes[1] if program.text() == GROUP_NORM and t.tile_cols < t.cols else t.cols
+    outer, inner = -(-t.rows // t.tile_rows), t.cols // segment * -(-segment // t.tile_cols)
+    assert t.tile_cols <= segment
     assert t.tasks in (outer, outer * inner)
     # Every task has a core, and no core is idle.
     assert t.block_dim * t.tasks_per_core >= t.tasks > (t.block_dim - 1) * t.tasks_per_core
@@ -123,6 +125,29 @@ def test_a_long_row_streams(text: str, passes: int, reads: int) -> None:
     assert t.passes == passes and t.tile_cols < cols
     out = 48 * (cols if passes > 1 else 1)
     assert c.hbm_bytes == 4 * (48 * cols * reads + out)
+
+
+def test_a_long_row_is_cut_inside_what_broadcasts_in_it() -> None:
+    """A scale for each of ten planes of a row: no tile sees two of them, and each tile loads its own."""
+    program, soc = _engine.Program(GROUP_NORM), _engine.soc("Ascend910B2")
+    short, long = (_engine.solve(program, [2, d1], soc, BOUNDS) for d1 in (64, 4096))
+    assert (short.passes, short.tile_cols) == (1, 640)
+    assert (long.passes, long.cols) == (2, 40960)
+    assert long.tile_cols <= 4096
+    cost = _engine.estimate(program, [2, 4096], soc, BOUNDS)
+    image = 4 * 2 * 32 * 40960
+    assert cost.hbm_bytes == 2 * image + 2 * 320 + image + 4 * 2 * 32  # two sweeps, the scales, two outputs
+
+
+def test_a_long_row_is_not_cut_where_planes_are_short_or_reduced() -> None:
+    soc = _engine.soc("Ascend910B2")
+    planes = GROUP_NORM.replace("10", "10000")
+    with pytest.raises(ValueError, match="ub-overflow"):
+        _engine.solve(_engine.Program(planes), [2, 8], soc, BOUNDS)
+    assert _engine.solve(_engine.Program(planes), [2, 128], soc, BOUNDS).passes == 2
+    reduced = planes.replace("reduce_mean x0", "reduce_mean v0").replace("v1: f32[d0, 32", "v1: f32[1, 32")
+    with pytest.raises(ValueError, match="ub-overflow"):
+        _engine.solve(_engine.Program(reduced.replace(", v1 (d0*32)", "")), [2, 128], soc, BOUNDS)
 
 
 def test_a_long_row_with_slices_is_refused() -> None:

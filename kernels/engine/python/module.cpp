@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine.h"
+#include "python/gemm.h"
 
 namespace nb = nanobind;
 using namespace ascend_fuse;
@@ -28,7 +29,8 @@ std::string data(const std::string& name) {
     if (name == "soc") return embedded::soc_csv;
     if (name == "vector_cost") return embedded::vector_cost_csv;
     if (name == "move_cost") return embedded::move_cost_csv;
-    throw nb::value_error("data is one of op, soc, vector_cost, move_cost");
+    if (name == "cube_cost") return embedded::cube_cost_csv;
+    throw nb::value_error("data is one of op, soc, vector_cost, move_cost, cube_cost");
 }
 
 std::vector<std::string> soc_names() {
@@ -75,20 +77,23 @@ void bind_bounds(nb::module_& m) {
         .def(
             "__init__",
             [](Bounds* self, double launch_us, double min_gain, double min_gain_us, double ub_reserve,
-               double l1_reserve, int min_tile_k) {
-                const Bounds bounds{launch_us, min_gain, min_gain_us, ub_reserve, l1_reserve, min_tile_k};
+               double l1_reserve, int min_tile_k, int streams) {
+                const Bounds bounds{launch_us,  min_gain,   min_gain_us, ub_reserve,
+                                    l1_reserve, min_tile_k, streams};
                 if (const auto error = check(bounds)) throw nb::value_error(error->text().c_str());
                 new (self) Bounds(bounds);
             },
             nb::kw_only(), nb::arg("launch_us") = Bounds{}.launch_us, nb::arg("min_gain") = Bounds{}.min_gain,
             nb::arg("min_gain_us") = Bounds{}.min_gain_us, nb::arg("ub_reserve") = Bounds{}.ub_reserve,
-            nb::arg("l1_reserve") = Bounds{}.l1_reserve, nb::arg("min_tile_k") = Bounds{}.min_tile_k)
+            nb::arg("l1_reserve") = Bounds{}.l1_reserve, nb::arg("min_tile_k") = Bounds{}.min_tile_k,
+            nb::arg("streams") = Bounds{}.streams)
         .def_ro("launch_us", &Bounds::launch_us)
         .def_ro("min_gain", &Bounds::min_gain)
         .def_ro("min_gain_us", &Bounds::min_gain_us)
         .def_ro("ub_reserve", &Bounds::ub_reserve)
         .def_ro("l1_reserve", &Bounds::l1_reserve)
-        .def_ro("min_tile_k", &Bounds::min_tile_k);
+        .def_ro("min_tile_k", &Bounds::min_tile_k)
+        .def_ro("streams", &Bounds::streams);
 }
 
 void bind_program(nb::module_& m) {
@@ -182,6 +187,7 @@ NB_MODULE(_engine, m) {
     bind_bounds(m);
     bind_program(m);
     bind_results(m);
+    bind_gemm_family(m);
     m.def(
         "estimate",
         [](const Program& program, const std::vector<int64_t>& sizes, const Soc& soc, const Bounds& bounds) {
