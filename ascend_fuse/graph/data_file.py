@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import filecmp
 import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Literal
 
 from ascend_fuse.error import UsageError
 
-Weights = Literal["keep", "copy"]
+Weights = Literal["copy", "link"]
+FICLONE = 0x40049409  # linux/fs.h: share the extents of another file
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,20 @@ class Placing:
     weights: Weights
     is_there: bool
 
+    @property
+    def is_linkable(self) -> bool:
+        """Whether both are on one file system. A symbolic link out of the model's folder is no way out: ONNX Runtime
+        refuses to follow it.
+        """
+        folder = self.there.parent
+        while not folder.exists():
+            folder = folder.parent
+        return self.here.exists() and self.here.stat().st_dev == folder.stat().st_dev
+
     def note(self) -> str:
         """What becomes of it, for the report."""
-        linked = self.weights == "keep" and (not self.is_there or self.there.samefile(self.here))
+        linked = self.there.samefile(self.here) if self.is_there else self.weights == "link" and self.is_linkable
+        linked = linked and self.weights == "link"
         return f"linked: {self.there} -> {self.here}" if linked else f"copied: {self.here} to {self.there}"
 
 
@@ -47,22 +60,43 @@ def _is_there(here: Path, there: Path, weights: Weights) -> bool:
     if not os.path.lexists(there):
         return False
     if there.exists() and there.samefile(here):
-        return weights == "keep"
+        return weights == "link"
     if there.is_file() and filecmp.cmp(here, there, shallow=False):  # an earlier copy
         return True
     do = "remove it, or choose another folder"
     raise UsageError("another data file of that name is there", where=str(there), do=do)
 
 
-def link(here: Path, there: Path) -> None:
-    """A hard link; a symbolic one across file systems. Raises OSError."""
+def link(here: Path, there: Path) -> bool:
+    """Make a hard link; False where the file system has none. Raises OSError."""
     there.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(here.resolve(), there)
-    except OSError:
-        there.symlink_to(here.resolve())
+    except OSError as e:
+        if e.errno in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS):
+            return False
+        raise
+    return True
 
 
 def copy(here: Path, there: Path) -> None:
-    """The bytes alone. Raises OSError."""
-    shutil.copyfile(here, there)
+    """The bytes alone: shared where the file system can (reflink), holes left as holes. Raises OSError."""
+    with here.open("rb") as source, there.open("wb") as target:
+        try:
+            fcntl.ioctl(target.fileno(), FICLONE, source.fileno())
+        except OSError:
+            _copy_extents(source.fileno(), target.fileno(), here.stat().st_size)
+
+
+def _copy_extents(source: int, target: int, size: int) -> None:
+    os.truncate(target, size)
+    at = 0
+    while at < size:
+        try:
+            start = os.lseek(source, at, os.SEEK_DATA)
+        except OSError:  # a hole to the end
+            return
+        at = os.lseek(source, start, os.SEEK_HOLE)
+        os.lseek(target, start, os.SEEK_SET)
+        while start < at:  # the target's offset moves on by itself
+            start += os.sendfile(target, source, start, at - start)

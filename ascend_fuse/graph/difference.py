@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from google.protobuf.message import DecodeError
 from onnx import (
     GraphProto,
     ModelProto,
@@ -24,9 +23,9 @@ from onnx import (
     numpy_helper,
 )
 
-from ascend_fuse.error import ModelError
 from ascend_fuse.graph.digest import OutputDigests
 from ascend_fuse.graph.launch import launch_counts, operator_name
+from ascend_fuse.graph.load import read_model
 from ascend_fuse.graph.view import subgraphs
 
 SCHEMA = "ascend-fuse/difference/1"
@@ -76,20 +75,6 @@ class Difference:
     def is_same(self) -> bool:
         """Whether nothing differs but names of values and nodes, order of nodes, docs and metadata."""
         return not self.changes
-
-
-def _read(path: Path) -> ModelProto:
-    try:
-        model = ModelProto.FromString(path.read_bytes())
-    except FileNotFoundError:
-        raise ModelError("no such file", where=str(path)) from None
-    except IsADirectoryError:
-        raise ModelError("is a directory, not a model", where=str(path)) from None
-    except DecodeError:
-        raise ModelError("is not an ONNX model", where=str(path), do="give a file that an exporter wrote") from None
-    if not model.HasField("graph"):
-        raise ModelError("is not an ONNX model: it holds no graph", where=str(path))
-    return model
 
 
 def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
@@ -221,7 +206,7 @@ def _computation(a: OutputDigests, b: OutputDigests) -> tuple[Change, ...]:
 def difference(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Difference:
     """What differs between two model files. Raises ModelError for a file that is no model."""
     path_a, path_b = Path(a), Path(b)
-    model_a, model_b = _read(path_a), _read(path_b)
+    model_a, model_b = read_model(path_a), read_model(path_b)
     digests_a, digests_b = OutputDigests(model_a), OutputDigests(model_b)
     inputs_a, outputs_a = _contract(model_a.graph)
     inputs_b, outputs_b = _contract(model_b.graph)

@@ -2,111 +2,115 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, TensorProto
+from onnx import ModelProto
 
 from ascend_fuse.error import ModelError
-from ascend_fuse.graph.check import check_opset, check_values, unknown_operators
-from ascend_fuse.graph.order import sorted_nodes
+from ascend_fuse.graph.check import (
+    DEFAULT,
+    check_functions,
+    check_ir,
+    check_opset,
+    check_values,
+    clashes,
+    unknown_operators,
+)
+from ascend_fuse.graph.external import check_external as check_external
+from ascend_fuse.graph.external import external_files as external_files
 from ascend_fuse.graph.proto import replace
-from ascend_fuse.graph.view import model_opset, subgraphs
+from ascend_fuse.graph.view import model_opset
 
 MIN_IR_FOR_FUNCTIONS = 8
+MAX_BYTES = (1 << 31) - 1  # of a protobuf message
+# How files begin that are often taken for models, and what to do with them.
+_OTHERS = (
+    (b"version https://git-lfs", "it is a Git LFS pointer, not the file: run git lfs pull"),
+    (b"PK\x03\x04", "it is a zip archive, such as PyTorch and Keras write: export the model to ONNX, or unpack it"),
+    (b"\x1f\x8b", "it is compressed: unpack it with gunzip"),
+    (b"\x89HDF", "it is an HDF5 file, such as Keras writes: export the model to ONNX"),
+    (b"\x80", "it is a pickle: export the model to ONNX"),
+    (b"{", "it is JSON: read it with onnx.load_model(…, format='json') and save it again"),
+    (b"<", "it is text: read ONNX text with onnx.load_model(…, format='onnxtxt') and save it again"),
+    (b"ir_version", "it is text: read it with onnx.load_model(…, format='textproto') and save it again"),
+)
 
 
 def read_model(path: Path) -> ModelProto:
     """The proto in the file. Raises ModelError when it is missing, unreadable, truncated or no model."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as e:
-        raise ModelError("no such file", where=str(path), do="check the path") from e
-    except OSError as e:
-        raise ModelError(f"cannot read the model: {e.strerror}", where=str(path), do="check the file") from e
+    data = _read(path)
+    do = next((do for start, do in _OTHERS if data.lstrip().startswith(start)), "")
+    do = do or "the file is truncated, nested more than 100 levels deep, or not ONNX; export or copy it again"
     model = ModelProto()
     try:
         model.ParseFromString(data)
-    except DecodeError as e:
-        do = "the file is truncated or not ONNX; export or copy it again"
+        # names that are no UTF-8 come as bytes
+        text = all(isinstance(n.op_type, str) for n in model.graph.node)  # pyright: ignore[reportUnnecessaryIsInstance]
+    except (DecodeError, UnicodeDecodeError) as e:
         raise ModelError("cannot parse the model", where=str(path), do=do) from e
-    if not model.ir_version or not model.HasField("graph"):
-        do = "the file is truncated or not ONNX; export or copy it again"
+    if not model.HasField("graph") or not (model.ir_version or model.opset_import):
         raise ModelError("there is no model in the file", where=str(path), do=do)
+    if not text:
+        raise ModelError("cannot parse the model: it has names that are no text", where=str(path), do=do)
     return model
 
 
-def tensors(graph: GraphProto) -> list[TensorProto]:
-    """Initializers of the graph and of all nested graphs."""
-    found = list(graph.initializer)
-    for node in graph.node:
-        for _, inner in subgraphs(node):
-            found += tensors(inner)
-    return found
-
-
-def external_file(tensor: TensorProto) -> str:
-    """The relative path of an external tensor's file, "" when the tensor is in the model."""
-    if tensor.data_location != TensorProto.EXTERNAL:
-        return ""
-    return next((e.value for e in tensor.external_data if e.key == "location"), "")
-
-
-def external_files(model: ModelProto) -> tuple[str, ...]:
-    """Relative paths of all external data files, in order of first use."""
-    return tuple(dict.fromkeys(f for t in tensors(model.graph) if (f := external_file(t))))
-
-
-def check_external(model: ModelProto, folder: Path) -> None:
-    """Every external tensor lies inside a file under the model's folder. Raises ModelError."""
-    sizes: dict[str, int] = {}
-    root = folder.resolve()
-    for t in tensors(model.graph):
-        name = external_file(t)
-        if not name:
-            continue
-        if name not in sizes:
-            sizes[name] = _file_size(root, name, t.name)
-        fields = {e.key: e.value for e in t.external_data}
-        end = int(fields.get("offset") or 0) + int(fields.get("length") or 0)
-        if end > sizes[name]:
-            do = f"the file has {sizes[name]} bytes; copy it again"
-            raise ModelError(f"tensor {t.name} ends at byte {end}", where=str(folder / name), do=do)
-
-
-def _file_size(root: Path, name: str, tensor: str) -> int:
-    path = Path(os.path.normpath(root / name))
-    if os.path.isabs(name) or root not in path.parents:
-        raise ModelError(
-            f"tensor {tensor} lies outside the model's folder", where=name, do="put the data beside the model"
-        )
+def _read(path: Path) -> bytes:
     try:
-        return path.stat().st_size
-    except OSError as e:
-        raise ModelError(
-            f"the data file of tensor {tensor} is missing", where=str(path), do="copy it beside the model"
-        ) from e
+        with path.open("rb") as stream:
+            mode = path.stat().st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                raise ModelError("cannot read the model: it is a device", where=str(path), do="give a file")
+            data = stream.read(MAX_BYTES + 1) if path.stat().st_size <= MAX_BYTES else b""
+            whole = path.stat().st_size <= MAX_BYTES and len(data) <= MAX_BYTES
+    except FileNotFoundError as e:
+        raise ModelError("no such file", where=str(path), do="check the path") from e
+    except (OSError, ValueError) as e:
+        why = getattr(e, "strerror", None) or str(e)
+        raise ModelError(f"cannot read the model: {why}", where=str(path), do="check the file") from e
+    if not whole:
+        do = "store the weights as external data (onnx.save_model with save_as_external_data=True)"
+        raise ModelError("the file has over 2 GB, more than a protobuf can hold", where=str(path), do=do)
+    return data
 
 
 def normalise(model: ModelProto) -> tuple[str, ...]:
     """Make the model one that functions and planning accept (edited in place); notes say what changed.
 
-    Raises ModelError for opsets under 7 or unknown, values made twice or never, and cycles.
+    Raises ModelError for versions that nobody knows, operators that are misused, values made twice or never, cycles.
     """
     notes: list[str] = []
+    check_ir(model)
+    notes += _one_opset(model)
     check_opset(model)
-    check_values(model)
+    check_functions(model)
+    notes += check_values(model)
+    notes += clashes(model)
     unknown = unknown_operators(model)
     if unknown:
-        notes.append(f"opset {model_opset(model)} has no operator {', '.join(unknown)}: left as they are")
-    ordered = sorted_nodes(model.graph.node)
-    if any(a is not b for a, b in zip(ordered, model.graph.node, strict=True)):
-        notes.append("nodes were not in topological order and have been sorted")
-        replace(model.graph.node, ordered)
+        listed = ", ".join(unknown[:3]) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
+        notes.append(f"opset {model_opset(model)} has no operator {listed}: left as they are")
+    if any(not t.name for t in model.graph.initializer):
+        notes.append("initializers without a name, which nothing can read, were taken out")
+        replace(model.graph.initializer, [t for t in model.graph.initializer if t.name])
     if model.ir_version < MIN_IR_FOR_FUNCTIONS:
         notes += _raise_ir(model)
     return tuple(notes)
+
+
+def _one_opset(model: ModelProto) -> list[str]:
+    """Runtimes and the checker of onnx take the last of several imports; so do we, and say it."""
+    found = [o.version for o in model.opset_import if o.domain in DEFAULT]
+    if len(found) < 2:
+        return []
+    last = next(o for o in reversed(model.opset_import) if o.domain in DEFAULT)
+    replace(model.opset_import, [o for o in model.opset_import if o is last or o.domain not in DEFAULT])
+    if len(set(found)) == 1:
+        return []
+    versions = ", ".join(map(str, found))
+    return [f"the default opset is imported in several versions ({versions}): the last one counts"]
 
 
 def _raise_ir(model: ModelProto) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ascend_fuse.graph.dim import Dim, Sym, add, divide, product
-from ascend_fuse.graph.shape_query import Result, Shapes, broadcast
+from ascend_fuse.graph.shape_query import Result, Shapes, axis_of, broadcast
 from ascend_fuse.graph.type import TensorType
 
 
@@ -44,7 +44,7 @@ def _unsqueeze(s: Shapes) -> Result:
     if x is None or axes is None:
         return None
     rank = len(x) + len(axes)
-    where = {a % rank for a in axes}
+    where = {axis_of(a, rank) for a in axes}
     rest = iter(x)
     return (TensorType(s.dtype(0), tuple(1 if k in where else next(rest) for k in range(rank))),)
 
@@ -57,7 +57,7 @@ def _squeeze(s: Shapes) -> Result:
         if s.present(1) or not all(isinstance(d, int) for d in x):
             return None
         axes = tuple(k for k, d in enumerate(x) if d == 1)
-    where = {a % len(x) for a in axes}
+    where = {axis_of(a, len(x)) for a in axes}
     return (TensorType(s.dtype(0), tuple(d for k, d in enumerate(x) if k not in where)),)
 
 
@@ -66,7 +66,7 @@ def _flatten(s: Shapes) -> Result:
     if x is None:
         return None
     axis = s.node.integer("axis", 1)
-    axis = axis + len(x) if axis < 0 else axis
+    axis = axis if axis == len(x) else axis_of(axis, len(x))
     return (TensorType(s.dtype(0), (product(x[:axis]), product(x[axis:]))),)
 
 
@@ -76,7 +76,7 @@ def _concat(s: Shapes) -> Result:
     if not known or len(known) != len(shapes) or len({len(x) for x in known}) != 1:
         return None
     rank = len(known[0])
-    axis = s.node.integer("axis", 0) % rank
+    axis = axis_of(s.node.integer("axis", 0), rank)
     total: Dim = 0
     for x in known:
         total = add(total, x[axis])
@@ -90,7 +90,7 @@ def _split(s: Shapes) -> Result:
     count = len(s.node.outputs)
     if x is None:
         return None
-    axis = s.node.integer("axis", 0) % len(x)
+    axis = axis_of(s.node.integer("axis", 0), len(x))
     sizes: tuple[Dim | None, ...] | None = s.integers(1, "split")
     if sizes is None:
         if s.present(1):
@@ -123,7 +123,7 @@ def _slice(s: Shapes) -> Result:
         return (TensorType(s.dtype(0), tuple(s.fresh() for _ in x)),)
     dims = list(x)
     for k, axis in enumerate(touched):
-        at = axis % len(x)
+        at = axis_of(axis, len(x))
         if starts is None or ends is None or (s.present(4) and steps is None):
             dims[at] = _sliced_by_value(s, k, x[at])
         else:
@@ -147,7 +147,7 @@ def _gather(s: Shapes) -> Result:
     x, index = s.shape(0), s.shape(1)
     if x is None or index is None or not x:
         return None
-    axis = s.node.integer("axis", 0) % len(x)
+    axis = axis_of(s.node.integer("axis", 0), len(x))
     return (TensorType(s.dtype(0), (*x[:axis], *index, *x[axis + 1 :])),)
 
 

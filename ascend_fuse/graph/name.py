@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from onnx import GraphProto, ModelProto
+from onnx import FunctionProto, GraphProto, ModelProto
 
+from ascend_fuse.graph.function import FUSED_DOMAIN
 from ascend_fuse.graph.view import subgraphs
 
 
@@ -16,15 +17,21 @@ class Names:
 
     @classmethod
     def of(cls, model: ModelProto) -> Names:
-        """With every name of the main graph and all nested graphs."""
+        """With every name of the main graph, of nested graphs and of functions."""
         names = cls()
         names.add_graph(model.graph)
+        for function in model.functions:
+            if function.domain != FUSED_DOMAIN:
+                names.add_graph(function)
         return names
 
-    def add_graph(self, graph: GraphProto) -> None:
+    def add_graph(self, graph: GraphProto | FunctionProto) -> None:
         """Take a graph's names."""
-        self._used.update(v.name for v in graph.input)
-        self._used.update(t.name for t in graph.initializer)
+        if isinstance(graph, GraphProto):
+            self._used.update(v.name for v in graph.input)
+            self._used.update(t.name for t in graph.initializer)
+        else:
+            self._used.update(graph.input)
         for node in graph.node:
             self._used.add(node.name)
             self._used.update(node.input)

@@ -5,16 +5,29 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 
-from onnx import NodeProto
+from onnx import GraphProto, NodeProto
 
 from ascend_fuse.error import ModelError
-from ascend_fuse.graph.view import captures, subgraphs
+from ascend_fuse.graph.view import subgraphs
 
 
-def _reads(node: NodeProto) -> set[str]:
-    names = {i for i in node.input if i}
+def free_names(graph: GraphProto) -> set[str]:
+    """What a nested graph reads from around it: names that it does not make itself."""
+    made = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+    made |= {t.values.name for t in graph.sparse_initializer}
+    read = {v.name for v in graph.output}
+    for node in graph.node:
+        made.update(node.output)
+        read |= reads(node)
+    return read - made - {""}
+
+
+def reads(node: NodeProto) -> set[str]:
+    """The values that the node needs, those that its graphs read from around it included."""
+    names = set(node.input)
     for _, inner in subgraphs(node):
-        names.update(captures(inner))
+        names |= free_names(inner)
+    names.discard("")
     return names
 
 
@@ -24,7 +37,7 @@ def sorted_nodes(nodes: Sequence[NodeProto]) -> list[NodeProto]:
     waits = [0] * len(nodes)
     after: list[list[int]] = [[] for _ in nodes]
     for k, n in enumerate(nodes):
-        for m in {maker[r] for r in _reads(n) if r in maker}:
+        for m in {maker[r] for r in reads(n) if r in maker}:
             after[m].append(k)
             waits[k] += 1
     ready = [k for k, w in enumerate(waits) if w == 0]
@@ -49,5 +62,5 @@ def _on_cycle(nodes: Sequence[NodeProto], waiting: set[int], maker: Mapping[str,
     at, seen = min(waiting), set[int]()
     while at not in seen:
         seen.add(at)
-        at = min(maker[r] for r in _reads(nodes[at]) if maker.get(r) in waiting)
+        at = min(maker[r] for r in reads(nodes[at]) if maker.get(r) in waiting)
     return nodes[at]

@@ -12,7 +12,7 @@ from onnx import ModelProto
 
 from ascend_fuse.error import ModelError, UsageError
 from ascend_fuse.graph.data_file import Placing, copy, link
-from ascend_fuse.graph.target import temporary_prefix
+from ascend_fuse.graph.target import temporary_prefix, uninterrupted
 
 
 @contextmanager
@@ -27,12 +27,16 @@ def _named(target: Path) -> Generator[None]:
 @contextmanager
 def _staged(target: Path) -> Generator[Path]:
     """An empty temporary file beside `target`, gone at the end unless it was moved. Raises OSError."""
-    handle, name = tempfile.mkstemp(prefix=temporary_prefix(target), suffix=".part", dir=target.parent)
-    os.close(handle)
+    name = ""
     try:
+        with uninterrupted():
+            handle, name = tempfile.mkstemp(prefix=temporary_prefix(target), suffix=".part", dir=target.parent)
+            os.close(handle)
         yield Path(name)
     finally:
-        Path(name).unlink(missing_ok=True)
+        with uninterrupted():
+            if name:
+                Path(name).unlink(missing_ok=True)
 
 
 def _move(temporary: Path, target: Path) -> None:
@@ -71,7 +75,8 @@ def write_texts(texts: Sequence[tuple[Path, str]], then: Callable[[], None]) -> 
         staged: list[tuple[Path, Path]] = []
         for path, text in texts:
             with _named(path):
-                temporary = stack.enter_context(_staged(path.resolve()))
+                with uninterrupted():  # until the stack knows of the file
+                    temporary = stack.enter_context(_staged(path.resolve()))
                 temporary.write_text(text, "utf-8", newline="\n")
             staged.append((temporary, path))
         then()
@@ -115,7 +120,6 @@ def _place(placing: Placing) -> None:
     here, there = placing.here, placing.there
     with _named(there):
         there.parent.mkdir(parents=True, exist_ok=True)
-        if placing.weights == "keep":
-            link(here, there)
-    if placing.weights == "copy":  # in place of an earlier link, never through it
+        linked = placing.weights == "link" and link(here, there)
+    if not linked:  # in place of an earlier link, never through it
         write_atomically(there, lambda path: copy(here, path), follow=False)

@@ -6,57 +6,104 @@ per-node inference. Nothing reads a weight, nothing serialises the model.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, KeysView, Mapping, Set
+from itertools import count
+from typing import Protocol
 
 import numpy as np
 from onnx import (
+    FunctionProto,
     GraphProto,
-    ModelProto,
-    OperatorSetIdProto,
     TensorProto,
     TypeProto,
     ValueInfoProto,
     defs,
+    helper,
+    numpy_helper,
     shape_inference,
 )
 from onnx.checker import ValidationError
 
+from ascend_fuse.graph.assumption import Doubt, doubt_of
 from ascend_fuse.graph.dim import Dim, Sym, symbol
-from ascend_fuse.graph.shape_rule import RULES, Shapes
+from ascend_fuse.graph.follow import followed
+from ascend_fuse.graph.path import NESTING, bodies
+from ascend_fuse.graph.shape_query import Shapes, Unfit, applied
+from ascend_fuse.graph.shape_rule import RULES
 from ascend_fuse.graph.type import DTYPE_OF_ONNX, ONNX_OF_DTYPE, TensorType
-from ascend_fuse.graph.value import ShapeValue, evaluate_node, from_constant
-from ascend_fuse.graph.view import SMALL, Node, View, constant_value, model_opset, tensor_is_small
+from ascend_fuse.graph.value import ShapeValue, from_constant
+from ascend_fuse.graph.view import Node, View, constant_value, tensor_is_small
 
-_FOLDED = frozenset(
+# Operators whose result has the type of their first operand whatever their attributes are.
+_SAME_TYPE = frozenset(
     (
-        "Add Sub Mul Div Equal Less Greater LessOrEqual GreaterOrEqual Min Max Where Concat Gather Slice "
-        "Identity Cast Unsqueeze Squeeze Reshape Flatten Neg ReduceProd Expand"
+        "LeakyRelu Elu Selu Celu HardSigmoid ThresholdedRelu Clip Gelu Softmax LogSoftmax LayerNormalization "
+        "RMSNormalization InstanceNormalization GroupNormalization Swish"
     ).split()
 )
-_INTEGERS = frozenset(("i64", "i32", "bool", ""))
+UNKNOWN = TensorType("", None)
+NAMELESS = ("?", "None", "-1")  # what exporters write for any size: two of them are not one
+
+
+class Nested(Protocol):
+    """What infers the outputs of a node that holds graphs or calls a function; None when it cannot."""
+
+    def __call__(self, outer: Inference, node: Node) -> tuple[TensorType, ...] | None: ...
 
 
 class Inference:
-    """One forward pass over a graph in list order; unknown sizes become fresh symbols."""
+    """One forward pass over a graph in list order; unknown sizes become fresh symbols.
 
-    def __init__(self, opset: int) -> None:
+    Some rest on more than the graph: `doubt` says what on.
+    """
+
+    def __init__(
+        self, opset: int, nested: Nested | None = None, outer: Inference | None = None, path: str = ""
+    ) -> None:
         self.types: dict[str, TensorType] = {}
         self.values: dict[str, ShapeValue] = {}
-        self._fresh = 0
-        self._symbols: dict[str, Sym] = {}
-        self._opset = opset
+        self._doubts: dict[str, Doubt] = {}
+        self.opset = opset
+        self.path = path
+        self.bodies: dict[str, list[tuple[str, GraphProto]]] = {}  # paths and graphs by their node's first output
+        self.depth = 0 if outer is None else outer.depth + 1
+        self._nested = nested
+        self._count = count(1) if outer is None else outer._count
+        self._symbols: dict[str, Sym] = {} if outer is None else outer._symbols
         self._hints: dict[str, TensorType] = {}
+        self._templates = outer is not None and outer._templates  # inside a function
 
     @property
     def symbols(self) -> frozenset[str]:
         """The names of sizes that the graph's inputs declare."""
         return frozenset(self._symbols)
 
+    @property
+    def sure_values(self) -> Mapping[str, ShapeValue]:
+        """Values that a program may carry in its text, where no binding compares them."""
+        if not self._doubts:
+            return self.values
+        return {n: v for n, v in self.values.items() if self._doubts.get(n, Doubt.NONE) < Doubt.TOLD}
+
+    @property
+    def hinted(self) -> KeysView[str]:
+        """Values whose type or elements are in doubt at all."""
+        return self._doubts.keys()
+
+    def doubt(self, names: Iterable[str]) -> Doubt:
+        """That of the least certain of the values."""
+        if not self._doubts:
+            return Doubt.NONE
+        return max((self._doubts.get(n, Doubt.NONE) for n in names), default=Doubt.NONE)
+
+    def mark(self, names: Iterable[str], doubt: Doubt) -> None:
+        """Note what values rest on."""
+        if doubt:
+            self._doubts.update((n, max(doubt, self._doubts.get(n, Doubt.NONE))) for n in names if n)
+
     def fresh(self) -> Sym:
         """A size that equals only itself."""
-        self._fresh += 1
-        return symbol(f"?{self._fresh}")
+        return symbol(f"?{next(self._count)}")
 
     def declared(self, info: ValueInfoProto | TypeProto, trusted: bool) -> TensorType:
         """A declared type; names of sizes count only where they are a contract (`trusted`: graph inputs)."""
@@ -68,24 +115,40 @@ class Inference:
         for d in tensor.shape.dim:
             if d.HasField("dim_value") and d.dim_value >= 0:
                 dims.append(d.dim_value)
-            elif d.dim_param and trusted:
+            elif trusted and d.dim_param and not d.dim_param.startswith(NAMELESS):
                 dims.append(self._symbols.setdefault(d.dim_param, symbol(d.dim_param)))
             else:
                 dims.append(self._symbols.get(d.dim_param) or self.fresh())
         return TensorType(dtype, tuple(dims))
 
     def run(self, graph: GraphProto) -> None:
-        """Fill `types` and `values`."""
+        """Fill `types` and `values` for a model's main graph."""
         for v in graph.input:
             self.types[v.name] = self.declared(v, trusted=True)
-        inputs = set(self.types)
-        for t in graph.initializer:
-            self.initializer(t, overridable=t.name in inputs)
-        for v in (*graph.value_info, *graph.output):
+        self.walk(graph, frozenset(self.types))
+
+    def walk(self, graph: GraphProto | FunctionProto, inputs: Set[str]) -> None:
+        """The same for any graph whose inputs have their types already."""
+        self.bodies = bodies(graph, self.path)
+        declared = list(graph.value_info)
+        self._templates |= isinstance(graph, FunctionProto)
+        if isinstance(graph, GraphProto):
+            declared += graph.output
+            for t in graph.initializer:
+                self.initializer(t, overridable=t.name in inputs)
+        for v in declared:
             self._hints[v.name] = self.declared(v, trusted=False)
-        view = View(graph, self._opset, {})
-        for node in view.nodes:
+        for node in View(graph, self.opset, {}).nodes:
             self.node(node)
+
+    def inherit(self, outer: Inference, names: Iterable[str]) -> None:
+        """What is known of values of the graph around."""
+        for name in dict.fromkeys(names):
+            if name in outer.types:
+                self.types[name] = outer.types[name]
+            if name in outer.values:
+                self.values[name] = outer.values[name]
+            self.mark((name,), outer.doubt((name,)))
 
     def initializer(self, t: TensorProto, overridable: bool) -> None:
         """Type from the header; the value only of small ones that nobody overrides."""
@@ -93,8 +156,6 @@ class Inference:
             return
         self.types[t.name] = TensorType(DTYPE_OF_ONNX.get(t.data_type, ""), tuple(t.dims))
         if t.data_type in (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL) and tensor_is_small(t):
-            from onnx import numpy_helper
-
             value = from_constant(numpy_helper.to_array(t))
             if value is not None:
                 self.values[t.name] = value
@@ -104,22 +165,37 @@ class Inference:
         if node.op == "Constant" and node.domain == "":
             self.constant(node)
             return
-        found = self.infer(node)
+        try:
+            found = self.infer(node)
+        except Unfit:
+            self.types.update((name, UNKNOWN) for name in node.outputs if name)
+            return
+        doubt = self.doubt(node.inputs)
+        if not doubt and found is not None:
+            doubt = doubt_of(node, self.types, self.values, found)
         for k, name in enumerate(node.outputs):
             if not name:
                 continue
-            inferred = found[k] if found is not None and k < len(found) else TensorType("", None)
-            self.types[name] = self.merge(inferred, self._hints.get(name))
-        self.fold(node)
+            inferred = found[k] if found is not None and k < len(found) else UNKNOWN
+            merged = self.types[name] = self.merge(inferred, self._hints.get(name))
+            self.mark((name,), Doubt.TOLD if merged != inferred else doubt)
+        if not (self._templates and node.is_template):
+            value = followed(node, self.types, self.values)
+            if value is not None:
+                self.values[node.outputs[0]] = value
 
     def infer(self, node: Node) -> tuple[TensorType, ...] | None:
+        if self._templates and node.is_template:  # its attributes are the caller's
+            return (self.types.get(node.operand(0), UNKNOWN),) if node.op in _SAME_TYPE else None
+        if self._nested is not None and (node.op in NESTING or node.domain):
+            return self._nested(self, node)
         rule = RULES.get(node.op) if node.domain == "" else None
         ins = tuple(self.types.get(i, TensorType("", None)) if i else None for i in node.inputs)
         if rule is not None:
-            found = rule(Shapes(node, ins, tuple(self.values.get(i) for i in node.inputs), self.fresh, self._opset))
+            found = applied(rule, Shapes(node, ins, tuple(map(self.values.get, node.inputs)), self.fresh, self.opset))
             if found is not None:
                 return found
-        return self.ask_onnx(node, ins) if node.domain == "" and node.op not in ("If", "Loop", "Scan") else None
+        return self.ask_onnx(node, ins) if node.domain == "" and node.op not in NESTING else None
 
     def constant(self, node: Node) -> None:
         value = constant_value(node.proto)
@@ -149,41 +225,6 @@ class Inference:
         )
         return TensorType(dtype, dims)
 
-    def fold(self, node: Node) -> None:
-        """Follow small integer tensors through the node."""
-        if node.domain or len(node.outputs) != 1:
-            return
-        out = self.types[node.outputs[0]]
-        shape = out.shape
-        if node.op == "Shape" and (source := self.types.get(node.inputs[0])) and source.shape is not None:
-            start, end = node.integer("start", 0), node.integer("end", len(source.shape))
-            dims = source.shape[start:end]
-            self.values[node.outputs[0]] = ShapeValue((len(dims),), dims)
-        elif node.op == "Size" and (source := self.types.get(node.inputs[0])) and source.shape is not None:
-            from ascend_fuse.graph.dim import product
-
-            self.values[node.outputs[0]] = ShapeValue((), (product(source.shape),))
-        elif node.op == "ConstantOfShape":
-            self.fill(node, shape)
-        elif node.op in _FOLDED and out.dtype in _INTEGERS and any(i in self.values for i in node.inputs):
-            static = _static(shape)
-            value = evaluate_node(node, tuple(self.values.get(i) for i in node.inputs), static)
-            if value is not None and len(value.items) <= SMALL and static in (None, value.shape):
-                self.values[node.outputs[0]] = value
-
-    def fill(self, node: Node, shape: tuple[Dim, ...] | None) -> None:
-        static = _static(shape)
-        if static is None or math.prod(static) > SMALL:
-            return
-        proto = next((a.t for a in node.proto.attribute if a.name == "value"), None)
-        if proto is None:
-            return
-        from onnx import numpy_helper
-
-        value = from_constant(np.broadcast_to(numpy_helper.to_array(proto).reshape(-1)[:1].reshape(()), static))
-        if value is not None:
-            self.values[node.outputs[0]] = value
-
     def ask_onnx(self, node: Node, ins: tuple[TensorType | None, ...]) -> tuple[TensorType, ...] | None:
         """onnx's inference of this one node; sizes travel as names and come back as the same Dims."""
         if any(i is not None and not i.dtype for i in ins):
@@ -191,15 +232,13 @@ class Inference:
         names: dict[str, Dim] = {}
         types = {n: _proto(t, names) for n, t in zip(node.inputs, ins, strict=True) if n and t is not None}
         try:
-            schema = defs.get_schema(node.op, self._opset, "")
-            found = shape_inference.infer_node_outputs(schema, node.proto, types, opset_imports=_imports(self._opset))
+            schema = defs.get_schema(node.op, self.opset, "")
+            found = shape_inference.infer_node_outputs(
+                schema, node.proto, types, opset_imports=[helper.make_opsetid("", self.opset)]
+            )
         except (defs.SchemaError, shape_inference.InferenceError, ValidationError, RuntimeError, ValueError):
             return None  # an operator that onnx does not know or cannot infer: unknown type, never an error here
-        out: list[TensorType] = []
-        for name in node.outputs:
-            t = found.get(name)
-            out.append(TensorType("", None) if t is None else self._back(t, names))
-        return tuple(out)
+        return tuple(UNKNOWN if (t := found.get(o)) is None else self._back(t, names) for o in node.outputs)
 
     def _back(self, t: TypeProto, names: Mapping[str, Dim]) -> TensorType:
         if not t.HasField("tensor_type"):
@@ -214,22 +253,7 @@ class Inference:
         return TensorType(dtype, dims)
 
 
-def _imports(opset: int) -> list[OperatorSetIdProto]:
-    from onnx import helper
-
-    return [helper.make_opsetid("", opset)]
-
-
-def _static(shape: tuple[Dim, ...] | None) -> tuple[int, ...] | None:
-    if shape is None:
-        return None
-    found = tuple(d for d in shape if isinstance(d, int))
-    return found if len(found) == len(shape) else None
-
-
 def _onnx_dtype(node: Node, dtype: np.dtype[np.generic]) -> int:
-    from onnx import helper
-
     for a in node.proto.attribute:
         if a.name == "value":
             return a.t.data_type
@@ -249,10 +273,3 @@ def _proto(t: TensorType, names: dict[str, Dim]) -> TypeProto:
                 dim.dim_param = str(d)
                 names[str(d)] = d
     return out
-
-
-def infer(model: ModelProto) -> Inference:
-    """Types and shape values of the main graph; nodes must be in topological order."""
-    inference = Inference(model_opset(model))
-    inference.run(model.graph)
-    return inference

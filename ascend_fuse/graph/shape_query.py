@@ -12,6 +12,11 @@ from ascend_fuse.graph.view import Node
 
 Shape = tuple[Dim, ...]
 Result = tuple[TensorType, ...] | None
+MAX_SIZE = 1 << 62  # of one axis: what is added to it still fits 64 bits
+
+
+class Unfit(Exception):
+    """The node cannot run as it stands: nothing is known of its results, whatever the model declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +66,22 @@ def broadcast(shapes: list[Shape], fresh: Callable[[], Sym]) -> Shape:
         else:
             out.append(numbers[0] if numbers else fresh())
     return tuple(out)
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """The axis, counted from the front. Raises IndexError for one that a tensor of that rank does not have."""
+    if not -rank <= axis < rank:
+        raise IndexError(f"axis {axis} of {rank}")
+    return axis % rank
+
+
+def applied(rule: Callable[[Shapes], Result], shapes: Shapes) -> Result:
+    """What the rule infers. Raises Unfit for operands that the operator cannot take and sizes that no tensor has."""
+    try:
+        found = rule(shapes)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as e:
+        raise Unfit(str(e)) from e
+    for t in found or ():
+        if any(isinstance(d, int) and not 0 <= d < MAX_SIZE for d in t.shape or ()):
+            raise Unfit("a size that no tensor has")
+    return found

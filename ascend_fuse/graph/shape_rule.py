@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from ascend_fuse.graph.dim import add, neg
 from ascend_fuse.graph.movement_rule import MOVEMENTS
-from ascend_fuse.graph.shape_query import Result, Shapes, broadcast
+from ascend_fuse.graph.shape_query import Result, Shapes, axis_of, broadcast
 from ascend_fuse.graph.type import DTYPE_OF_ONNX, TensorType
 
 
@@ -27,7 +27,8 @@ def _cast(s: Shapes) -> Result:
 
 
 def _dropout(s: Shapes) -> Result:
-    return (TensorType(s.dtype(0), s.shape(0)), TensorType("bool", s.shape(0)))
+    mask = "bool" if s.opset >= 10 else s.dtype(0)
+    return (TensorType(s.dtype(0), s.shape(0)), TensorType(mask, s.shape(0)))
 
 
 def _matmul(s: Shapes) -> Result:
@@ -57,7 +58,7 @@ def _reduce(s: Shapes) -> Result:
         if s.node.integer("noop_with_empty_axes", 0):
             return _same(s)
         axes = tuple(range(len(x)))
-    where = {a % len(x) for a in axes} if x else set[int]()
+    where = {axis_of(a, len(x)) for a in axes} if x else set[int]()
     keep = s.node.integer("keepdims", 1)
     dims = tuple(1 if k in where else d for k, d in enumerate(x) if keep or k not in where)
     return (TensorType(s.dtype(0), dims),)
@@ -67,7 +68,7 @@ def _layer_norm(s: Shapes) -> Result:
     x = s.shape(0)
     if x is None:
         return None
-    axis = s.node.integer("axis", -1) % max(len(x), 1)
+    axis = axis_of(s.node.integer("axis", -1), len(x))
     stat = TensorType("f32", tuple(1 if k >= axis else d for k, d in enumerate(x)))
     return (TensorType(s.dtype(0), x), stat, stat)
 

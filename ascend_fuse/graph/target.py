@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_fuse.error import UsageError
@@ -36,10 +39,23 @@ def check_file(path: Path, role: str, *, in_place: bool = False) -> None:
         raise UsageError(f"the {role}'s folder cannot be written", where=where, do=do)
 
 
+@contextmanager
+def uninterrupted() -> Generator[None]:
+    """Signals wait meanwhile, so that no file exists that nobody has noted down. Other threads are not covered."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def is_read_only(folder: Path, path: Path) -> bool:
     """Whether creating a file fails; root passes access checks on read-only media."""
     try:
-        with tempfile.NamedTemporaryFile(prefix=temporary_prefix(path), dir=folder):
+        with uninterrupted(), tempfile.NamedTemporaryFile(prefix=temporary_prefix(path), dir=folder):
             return False
     except OSError:
         return True
@@ -56,7 +72,7 @@ def is_same(a: Path, b: Path) -> bool:
     """Whether both name one file, through links or not, existing or not."""
     if a.exists() and b.exists():
         return a.samefile(b)
-    return a.resolve() == b.resolve()
+    return os.path.realpath(a) == os.path.realpath(b)  # which takes links to themselves
 
 
 def check_apart(written: Sequence[tuple[str, Path]], read: Sequence[tuple[str, Path]]) -> None:

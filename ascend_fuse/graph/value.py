@@ -5,10 +5,12 @@ PyTorch's TorchScript exporter computes Reshape, Expand and Slice operands from 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from onnx import TensorProto
 
 from ascend_fuse.graph.dim import Dim, add, at_least, divide, mul, neg, product
 from ascend_fuse.graph.view import SMALL, Constant, Node
@@ -143,6 +145,23 @@ def _reshaped(data: ShapeValue, shape: Sequence[int]) -> ShapeValue:
     return _pack(_array(data).reshape(tuple(shape)))
 
 
+def _cast(value: ShapeValue, to_bool: bool) -> ShapeValue:
+    if not to_bool:
+        return ShapeValue(value.shape, tuple(int(i) if isinstance(i, bool) else i for i in value.items))
+    return ShapeValue(value.shape, tuple(bool(i) if isinstance(i, int) else None for i in value.items))
+
+
+def _range(args: Sequence[ShapeValue | None]) -> ShapeValue | None:
+    found = [a.integers() for a in args if a is not None]
+    start, limit, step = (f[0] if f else None for f in found) if len(found) == 3 else (None, None, None)
+    if start is None or limit is None or not step:
+        return None
+    if len(range(start, limit, step)) > SMALL:
+        return None
+    numbers = tuple(range(start, limit, step))
+    return ShapeValue((len(numbers),), numbers)
+
+
 def evaluate_node(
     node: Node, args: Sequence[ShapeValue | None], out_shape: tuple[int, ...] | None
 ) -> ShapeValue | None:
@@ -161,14 +180,18 @@ def evaluate_node(
         return _gather(node, first, args[1])
     if op == "Slice":
         return _slice(node, args)
-    if op in ("Identity", "Cast"):
+    if op == "Range":
+        return _range(args)
+    if op == "Identity":
         return first
+    if op == "Cast":
+        return _cast(first, node.integer("to", 0) == TensorProto.BOOL)
     if op in ("Unsqueeze", "Squeeze", "Reshape", "Flatten") and out_shape is not None:
         return _reshaped(first, out_shape)
     if op == "Neg":
         return ShapeValue(first.shape, tuple(None if i is None else neg(i) for i in first.items))
     if op == "ReduceProd" and (dims := first.dims()) is not None and out_shape is not None:
-        return ShapeValue(out_shape, (product(dims),)) if np.prod(out_shape) == 1 else None
-    if op == "Expand" and out_shape is not None and np.prod(out_shape) <= SMALL:
+        return ShapeValue(out_shape, (product(dims),)) if math.prod(out_shape) == 1 else None
+    if op == "Expand" and out_shape is not None and math.prod(out_shape) <= SMALL:
         return _pack(np.broadcast_to(_array(first), out_shape))
     return None

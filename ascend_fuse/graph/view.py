@@ -6,7 +6,7 @@ Nothing here decodes a weight: constants over `SMALL` elements and external tens
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from onnx import (
 
 from ascend_fuse.graph.type import TensorType
 
+TEMPLATE = "attributes of the caller"  # stands for the domain of a node that is one operator per call
 SMALL = 64  # elements; what idioms, shapes and axes need and no weight has
 Constant = npt.NDArray[np.generic]
 
@@ -64,6 +65,11 @@ class Node:
         return None if found is None or found.ref_attr_name else tuple(found.ints)
 
     @property
+    def is_template(self) -> bool:
+        """Whether an attribute is a reference to one of the function that holds the node: known at the call only."""
+        return any(a.ref_attr_name for a in self.proto.attribute)
+
+    @property
     def label(self) -> str:
         """What a person can find: the node's name, else its operator and first output."""
         return self.proto.name or f"{self.op}({next((o for o in self.outputs if o), '')})"
@@ -90,7 +96,9 @@ def captures(graph: GraphProto) -> Iterator[str]:
 
 
 def tensor_is_small(tensor: TensorProto) -> bool:
-    """At most SMALL elements and held in the file itself."""
+    """At most SMALL elements, held whole in the file itself, and no strings: those may be no text."""
+    if tensor.data_type == TensorProto.STRING or tensor.HasField("segment"):
+        return False
     count = 1
     for d in tensor.dims:
         count *= d
@@ -107,7 +115,9 @@ class View:
         types: Mapping[str, TensorType],
         outer: Mapping[str, Constant] | None = None,
         overridable: bool = True,
+        templates: bool = False,
     ) -> None:
+        """`templates`: a function's nodes, whose attributes may be its callers'."""
         self.graph = graph
         self.opset = opset
         self.types = types
@@ -117,6 +127,8 @@ class View:
             Node(i, n.op_type, "" if n.domain == "ai.onnx" else n.domain, tuple(n.input), tuple(n.output), n)
             for i, n in enumerate(graph.node)
         )
+        if templates:  # of the default domain, but nothing follows from the operator's name alone
+            self.nodes = tuple(replace(n, domain=TEMPLATE) if n.is_template else n for n in self.nodes)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:

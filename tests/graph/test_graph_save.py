@@ -127,13 +127,13 @@ def test_the_input_is_only_written_in_place(tmp_path: Path) -> None:
     check_target(path, path, in_place=True)
 
 
-def test_keep_links_the_data(folders: tuple[Path, Path]) -> None:
+def test_link_links_the_data(folders: tuple[Path, Path]) -> None:
     source, target = folders
-    carry(external("w.bin", "sub/v.bin"), target / "a.onnx", source / "a.onnx", "keep")
+    carry(external("w.bin", "sub/v.bin"), target / "a.onnx", source / "a.onnx", "link")
     assert listed(target) == {"a.onnx", "w.bin", "sub/v.bin"}
     assert (target / "w.bin").samefile(source / "w.bin")
     assert (target / "w.bin").stat().st_nlink == 2
-    carry(external("w.bin", "sub/v.bin"), target / "b.onnx", source / "a.onnx", "keep")  # and again
+    carry(external("w.bin", "sub/v.bin"), target / "b.onnx", source / "a.onnx", "link")  # and again
 
 
 def test_copy_copies_the_data(folders: tuple[Path, Path]) -> None:
@@ -156,7 +156,7 @@ def test_another_file_of_that_name_is_not_overwritten(folders: tuple[Path, Path]
     source, target = folders
     (target / "w.bin").write_bytes(b"mine")
     with pytest.raises(UsageError, match="another data file of that name is there"):
-        carry(external("w.bin"), target / "a.onnx", source / "a.onnx", "keep")
+        carry(external("w.bin"), target / "a.onnx", source / "a.onnx", "link")
     assert (target / "w.bin").read_bytes() == b"mine"
     assert listed(target) == {"w.bin"}
 
@@ -175,7 +175,7 @@ def test_copy_replaces_an_earlier_link(folders: tuple[Path, Path]) -> None:
     assert listed(source) == {"w.bin", "sub/v.bin"}
 
 
-@pytest.mark.parametrize("weights", ["keep", "copy"])
+@pytest.mark.parametrize("weights", ["link", "copy"])
 def test_what_is_not_ours_stays(weights: Weights, folders: tuple[Path, Path]) -> None:
     source, target = folders
     (target / "sub").mkdir()
@@ -190,7 +190,7 @@ def test_data_files_go_again_when_the_model_cannot_be_written(folders: tuple[Pat
     source, target = folders
     (target / "a.onnx").mkdir()
     with pytest.raises(UsageError, match="cannot write"):
-        carry(external("w.bin"), target / "a.onnx", source / "a.onnx", "keep")
+        carry(external("w.bin"), target / "a.onnx", source / "a.onnx", "link")
     assert listed(target) == set()
 
 

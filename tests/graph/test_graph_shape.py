@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto, shape_inference
 
 from ascend_fuse.graph.dim import evaluate
-from ascend_fuse.graph.shape import Inference, infer
+from ascend_fuse.graph.scope import infer
+from ascend_fuse.graph.shape import Inference
 
 I64 = np.int64
 # Each a graph over the sizes b and s; x: [b, s, 8].
@@ -79,7 +80,7 @@ def real_shapes(made: ModelProto, b: int, s: int) -> dict[str, tuple[int, ...]]:
 def test_shapes_and_values_are_the_real_ones(name: str, b: int, s: int) -> None:
     """Where a size is told it is right; fresh symbols tell nothing."""
     made = parse(name)
-    found = infer(made)
+    found = infer(made)[""]
     for value, real in real_shapes(made, b, s).items():
         shape = found.types[value].shape
         assert shape is not None and len(shape) == len(real), value
@@ -91,7 +92,7 @@ def test_shapes_and_values_are_the_real_ones(name: str, b: int, s: int) -> None:
 @pytest.mark.parametrize("name", [n for n in TEXTS if n not in ("own", "slice-to-size")])
 def test_every_size_is_told(name: str) -> None:
     """What exporters compute from Shape nodes is read back: no size of these graphs stays unknown."""
-    found = infer(parse(name))
+    found = infer(parse(name))[""]
     shapes = {o: found.types[o].shape for n in parse(name).graph.node for o in n.output}
     assert all(s is not None and not any("?" in str(d) for d in s) for s in shapes.values()), shapes
 
@@ -99,7 +100,7 @@ def test_every_size_is_told(name: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_agrees_with_onnx_on_static_sizes(name: str) -> None:
     made = parse(name, "3,5")
-    ours = infer(made)
+    ours = infer(made)[""]
     inferred = shape_inference.infer_shapes(made, data_prop=True, strict_mode=True).graph
     compared = 0
     for v in (*inferred.value_info, *inferred.output):
@@ -114,26 +115,26 @@ def test_agrees_with_onnx_on_static_sizes(name: str) -> None:
 
 
 def test_values_of_small_integer_tensors() -> None:
-    found = infer(parse("heads"))
+    found = infer(parse("heads"))[""]
     assert [str(i) for i in found.values["target"].items] == ["b", "s", "4", "2"]
-    found = infer(parse("product"))
+    found = infer(parse("product"))[""]
     assert [str(i) for i in found.values["t"].items] == ["b*s", "8"]
 
 
 def test_two_spellings_of_one_size_are_one() -> None:
     """b·s from a Reshape by -1 and from a product of sizes."""
-    flat, made = infer(parse("flatten")).types["a"].shape, infer(parse("product")).types["y"].shape
+    flat, made = infer(parse("flatten"))[""].types["a"].shape, infer(parse("product"))[""].types["y"].shape
     assert flat == made
 
 
 def test_a_declared_number_beats_an_unknown_size() -> None:
     made = parse("own")
     made.graph.node[1].op_type, made.graph.node[1].domain = "Odd", "com.example"
-    assert infer(made).types["y"].shape is None
+    assert infer(made)[""].types["y"].shape is None
     made.graph.value_info.append(onnx.helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2, 3]))
     del made.graph.output[:]
-    assert infer(made).types["y"] == infer(made).declared(made.graph.value_info[0], trusted=False)
-    assert (infer(made).types["y"].dtype, infer(made).types["y"].shape) == ("f16", (2, 3))
+    assert infer(made)[""].types["y"] == infer(made)[""].declared(made.graph.value_info[0], trusted=False)
+    assert (infer(made)[""].types["y"].dtype, infer(made)[""].types["y"].shape) == ("f16", (2, 3))
 
 
 def test_an_ill_typed_node_is_unknown_and_no_crash() -> None:
@@ -141,6 +142,6 @@ def test_an_ill_typed_node_is_unknown_and_no_crash() -> None:
     made = onnx.parser.parse_model("""
 <ir_version: 10, opset_import: ["": 18]>
 g (float[2] x, float k) => (float[2] y) { y = DequantizeLinear (x, k) }""")
-    found = infer(made)
+    found = infer(made)[""]
     assert isinstance(found, Inference)
     assert "y" in found.types
