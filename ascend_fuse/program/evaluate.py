@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -11,7 +12,18 @@ import numpy.typing as npt
 
 from ascend_fuse.error import UsageError
 from ascend_fuse.program.noise import Noise
-from ascend_fuse.program.program import Extent, Instr, Operand, Program, Shape, Value, literal_dtype
+from ascend_fuse.program.program import (
+    Extent,
+    Instr,
+    Literal,
+    Operand,
+    OwnShape,
+    Program,
+    Shape,
+    Type,
+    Value,
+    literal_dtype,
+)
 
 Array = npt.NDArray[Any]
 
@@ -96,21 +108,31 @@ class _Run:
         self.types = program.types()
 
     def size(self, extent: Extent) -> int:
-        return extent if isinstance(extent, int) else self.sizes[extent]
+        if isinstance(extent, int):
+            return extent
+        if extent not in self.sizes:
+            raise UsageError(f"no input binds {extent}")
+        return self.sizes[extent]
 
     def shape(self, extents: Shape) -> tuple[int, ...]:
         return tuple(self.size(e) for e in extents)
 
+    def own(self, shape: OwnShape) -> tuple[int, ...]:
+        return tuple(math.prod(self.shape(size)) for size in shape)
+
     def bind(self, arrays: Sequence[Array]) -> None:
-        for line, array in zip(self.program.inputs, arrays, strict=True):
-            if line.host:
-                continue
+        """Symbols that stand alone take the real sizes; then every size must agree."""
+        read = [(i, a) for i, a in zip(self.program.inputs, arrays, strict=True) if not i.host]
+        for line, array in read:
             if len(line.tensor_shape) != array.ndim:
                 raise UsageError(f"input {line.name} has shape {array.shape}, not {line.tensor_shape}")
-            for extent, size in zip(line.tensor_shape, array.shape, strict=True):
-                known = self.sizes.setdefault(extent, size) if isinstance(extent, str) else extent
-                if known != size:
-                    raise UsageError(f"input {line.name} has {size} where the program has {extent}={known}")
+            for factors, size in zip(line.tensor_shape, array.shape, strict=True):
+                if factors[0] in line.bound and len(factors) == 1:
+                    self.sizes.setdefault(str(factors[0]), size)
+        for line, array in read:
+            wanted = self.own(line.tensor_shape)
+            if wanted != array.shape:
+                raise UsageError(f"input {line.name} has shape {array.shape} where the program has {wanted}")
             self.values[line.name] = array.reshape(self.shape(line.type.extents)).astype(dtype_of(line.type.dtype))
 
     def operand(self, operand: Operand, like: str) -> Array:
@@ -130,7 +152,7 @@ class _Run:
         if line.op == "cast":
             return operands[0].astype(out)
         if line.op == "div":
-            return _divide(wide[0], wide[1], like in _FLOATS).astype(out)
+            return _divide(wide[0], wide[1], like in (*_FLOATS, "f64")).astype(out)
         if line.op in _MAP:
             return np.asarray(_MAP[line.op](*wide)).astype(out)
         return self.row(line, operands, wide, out)
@@ -184,8 +206,16 @@ def evaluate(
     for o in program.outputs:
         t = run.types[o.name]
         full = np.broadcast_to(run.values[o.name], run.shape(t.extents))
-        out.append(full if o.shape is None else full.reshape(run.shape(o.shape)))
+        out.append(full if o.shape is None else full.reshape(run.own(o.shape)))
     return out
+
+
+def fold(op: str, numbers: Sequence[Literal], dtype: str) -> Literal:
+    """The number that an elementwise operator, whose result has its operands' dtype, makes of numbers."""
+    line = Instr("", Type(dtype, (1,)), op, tuple(numbers))
+    with np.errstate(all="ignore"):
+        found = _Run(Program("elementwise", (1,), None, (), (), ()), {}).execute(line).item()
+    return found if isinstance(found, bool | int) else float(found)
 
 
 def operators() -> frozenset[str]:

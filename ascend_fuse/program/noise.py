@@ -19,6 +19,7 @@ EXACT = frozenset(
 BOUNDED = frozenset("sigmoid tanh erf sin cos silu gelu gelu_tanh".split())  # cut off where they flatten
 RELATIVE = 2.0**-20  # eight units in float32's last place: what vector libraries' exp, tanh or sums differ by
 ABSOLUTE = RELATIVE / 4  # of bounded functions: sigmoid(-20) is 2e-9, or 0, or 1.5e-8
+TAIL = 16.0  # x * sigmoid(x) has sigmoid's absolute error (7e-8 in ONNX Runtime) times x, until there is nothing left
 TINY = 2.0**-126  # float32's smallest normal number, below which some flush to zero
 HUGE = 1e38
 
@@ -34,7 +35,8 @@ class Noise:
         wide = x.astype(np.float64)
         size = np.nan_to_num(wide, nan=0.0, posinf=HUGE, neginf=-HUGE)
         if op in BOUNDED:
-            size = size + ABSOLUTE * self._draw(x.shape) * np.maximum(np.abs(size), 1)
+            absolute = ABSOLUTE * (TAIL if op == "silu" else 1)
+            size = size + absolute * self._draw(x.shape) * np.maximum(np.abs(size), 1)
         if op == "exp":  # libraries clamp the argument, so that an underflow may end above zero
             size = np.where(size < TINY, np.abs(self._draw(x.shape)) * TINY, size)
         if op not in EXACT:

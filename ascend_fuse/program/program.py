@@ -11,6 +11,7 @@ LIMIT_OUTPUTS = 8
 
 Extent = int | str  # a number, or a symbol "d0"
 Shape = tuple[Extent, ...]
+OwnShape = tuple[Shape, ...]  # of a tensor: each of its sizes is the product of one or more extents
 Attribute = int | float | str
 
 
@@ -51,12 +52,17 @@ class Input:
     name: str
     type: Type
     host: bool = False
-    shape: Shape | None = None
+    shape: OwnShape | None = None
 
     @property
-    def tensor_shape(self) -> Shape:
+    def tensor_shape(self) -> OwnShape:
         """The shape of the tensor that the node receives."""
-        return self.type.extents if self.shape is None else self.shape
+        return tuple((e,) for e in self.type.extents) if self.shape is None else self.shape
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The symbols that stand alone in the tensor's shape, so that its sizes bind them."""
+        return frozenset(s[0] for s in self.tensor_shape if len(s) == 1 and isinstance(s[0], str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class Output:
     """One output of the node; `shape` as for Input."""
 
     name: str
-    shape: Shape | None = None
+    shape: OwnShape | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,7 @@ class Program:
         """The symbols, in the order of their numbers."""
         seen = {e for e in self.rows + (self.cols or ()) if isinstance(e, str)}
         for line in self.inputs:
-            seen.update(e for e in line.tensor_shape + line.type.extents if isinstance(e, str))
+            seen.update(e for size in (*line.tensor_shape, line.type.extents) for e in size if isinstance(e, str))
         return tuple(sorted(seen, key=lambda s: int(s[1:])))
 
     def types(self) -> dict[str, Type]:

@@ -18,6 +18,7 @@ from ascend_fuse.program.program import (
     Literal,
     Operand,
     Output,
+    OwnShape,
     Program,
     Shape,
     Type,
@@ -64,8 +65,8 @@ def _type_text(t: Type) -> str:
     return f"{t.dtype}[{_space_text(t.rows, t.cols)}]"
 
 
-def _suffix(shape: Shape | None) -> str:
-    return "" if shape is None else f" ({_shape_text(shape)})"
+def _suffix(shape: OwnShape | None) -> str:
+    return "" if shape is None else f" ({', '.join('*'.join(map(str, size)) for size in shape)})"
 
 
 def _instr_text(line: Instr, dtypes: dict[str, str]) -> str:
@@ -91,8 +92,12 @@ def print_program(program: Program) -> str:
     return "\n".join(lines)
 
 
-def _extents(text: str) -> Shape:
-    return tuple(int(e) if e.isdigit() else e for e in text.replace(" ", "").split(",") if e)
+def _extents(text: str, between: str = ",") -> Shape:
+    return tuple(int(e) if e.isdigit() else e for e in text.replace(" ", "").split(between) if e)
+
+
+def _own_shape(text: str | None) -> OwnShape | None:
+    return None if text is None else tuple(_extents(size, "*") for size in text.split(",") if size)
 
 
 def _split_space(text: str) -> tuple[Shape, Shape | None]:
@@ -137,7 +142,7 @@ def _line(number: int, text: str, row: int) -> Input | Instr:
         rows, cols = rows[:cut], rows[cut:]
     kind = Type(dtype, rows, cols)
     if op in ("in", "host"):
-        return Input(name, kind, op == "host", None if shape is None else _extents(shape))
+        return Input(name, kind, op == "host", _own_shape(shape))
     words = [w for w in (operands or "").split(", ") if w]
     pairs = dict(_attribute(a) for a in attributes.split(", ")) if attributes else {}
     return Instr(name, kind, op, tuple(_operand(w) for w in words), pairs)
@@ -158,6 +163,6 @@ def parse_program(text: str) -> Program:
         found = _OUT.match(word)
         if not found:
             raise _fail(len(lines), f"not an output: {word!r}")
-        outputs.append(Output(found.group(1), None if found.group(2) is None else _extents(found.group(2))))
+        outputs.append(Output(found.group(1), _own_shape(found.group(2))))
     inputs = tuple(v for v in values if isinstance(v, Input))
     return Program(head.group(1), rows, cols, inputs, tuple(v for v in values if isinstance(v, Instr)), tuple(outputs))

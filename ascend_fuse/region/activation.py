@@ -111,8 +111,38 @@ def _threshold(low: Lowering) -> Miss | None:
     return None
 
 
+def _swish(low: Lowering) -> Miss | None:
+    """x·sigmoid(alpha·x), times the second operand for SwiGLU."""
+    x, alpha = low.arg(0), low.number("alpha", 1.0)
+    out = low.op("silu", x) if alpha == 1.0 else low.op("mul", x, _gate(low, x, alpha))
+    low.done(low.op("mul", out, low.arg(1)) if low.node.op == "SwiGLU" else out)
+    return None
+
+
+def _gate(low: Lowering, x: Handle, alpha: float) -> Handle:
+    """sigmoid(alpha·x)."""
+    return low.op("sigmoid", low.with_literal("mul", x, alpha))
+
+
+def _shrink(low: Lowering) -> Miss | None:
+    """x + bias below -lambd, x - bias above lambd, 0 between."""
+    x, bias, edge = low.arg(0), low.number("bias", 0.0), low.number("lambd", 0.5)
+    over = low.builder.emit("gt", x, low.lit(edge, x), dtype="bool")
+    high = low.builder.emit("where", over, low.with_literal("sub", x, bias), low.lit(0.0, x), dtype=x.dtype)
+    under = low.builder.emit("lt", x, low.lit(-edge, x), dtype="bool")
+    low.done(low.builder.emit("where", under, low.with_literal("add", x, bias), high, dtype=x.dtype))
+    return None
+
+
+def _is_nan(low: Lowering) -> Miss | None:
+    """The one value that is unequal to itself."""
+    x = low.arg(0)
+    low.done(low.builder.emit("not", low.builder.emit("eq", x, x, dtype="bool"), dtype="bool"))
+    return None
+
+
 ACTIVATIONS: Mapping[str, Callable[[Lowering], Miss | None]] = {
     "Pow": _pow, "Clip": _clip, "Gelu": _gelu, "LeakyRelu": _leaky, "PRelu": _leaky, "Elu": _elu, "Selu": _elu,
     "Celu": _elu, "HardSigmoid": _hard, "HardSwish": _hard, "Softplus": _soft, "Softsign": _soft, "Mish": _soft,
-    "ThresholdedRelu": _threshold,
+    "ThresholdedRelu": _threshold, "IsNaN": _is_nan, "Swish": _swish, "SwiGLU": _swish, "Shrink": _shrink,
 }  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ascend_fuse.graph.dim import Dim
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
+from ascend_fuse.program.evaluate import fold
 from ascend_fuse.program.op import table
 from ascend_fuse.program.program import (
     LIMIT_INPUTS,
@@ -20,13 +21,14 @@ from ascend_fuse.program.program import (
     Literal,
     Operand,
     Output,
+    OwnShape,
     Program,
     Shape,
     Type,
     Value,
 )
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.space import Space
+from ascend_fuse.region.space import Place, Space
 from ascend_fuse.region.step import embedded
 
 
@@ -49,6 +51,16 @@ class Built:
     sizes: Mapping[str, Dim]
 
 
+_ONE = Type("f32", (1,))
+NOTHING = Built(Program("elementwise", (1,), None, (), (), ()), (), (), {})  # a view: no launch has it as its program
+ONE_NUMBER = replace(  # what converting a number costs where it is a launch of its own
+    NOTHING,
+    program=Program(
+        "elementwise", (1,), None, (Input("x0", _ONE),), (Instr("v0", _ONE, "cast", (Value("x0"),)),), (Output("v0"),)
+    ),
+)
+
+
 class Builder:
     """Collects the lines of a program; one per region, fed step by step in topological order."""
 
@@ -63,11 +75,12 @@ class Builder:
         self.symbols = self._number(self._bound_axes(external))
 
     def _bound_axes(self, external: Sequence[str]) -> set[int]:
-        """Axes whose size some input has; others (an Expand's) stand as numbers in the text."""
+        """Axes that are a whole size of some input; others (an Expand's, a product's) stand as numbers in the text."""
         found: set[int] = set()
         for name in external:
             shape = self.view.type_of(name).shape or ()
-            found.update(a for a, d in zip(self.space.places.get(name, ()), shape, strict=False) if d != 1)
+            placed = zip(self.space.places.get(name, ()), shape, strict=False)
+            found.update(group[0] for group, d in placed if d != 1 and len(group) == 1)
         return found
 
     def _number(self, bound: set[int]) -> dict[int, Extent]:
@@ -119,8 +132,7 @@ class Builder:
                 constant.reshape(-1)[0].item() if constant.dtype.kind in "iub" else float(constant.reshape(-1)[0])
             )
             return Handle(scalar, self.view.type_of(name).dtype)
-        shape = self.view.type_of(name).shape or ()
-        dims = dict(zip(self.space.places[name], shape, strict=True))
+        dims = self.space.extents(name, self.view.type_of(name).shape or ())
         self.read.append(name)
         handle = Handle(Value(f"\0{name}"), self.view.type_of(name).dtype, dims)
         self.handles[name] = handle
@@ -142,7 +154,11 @@ class Builder:
                     if wide.get(axis, 1) == 1:
                         wide[axis] = dim
             dims = wide
-        kind = dtype or ("bool" if table()[op].result == "bool" else operands[-1].dtype)
+        row = table()[op]
+        kind = dtype or ("bool" if row.result == "bool" else operands[-1].dtype)
+        numbers = [h.operand for h in operands if not isinstance(h.operand, Value)]
+        if row.kind == "map" and row.result == "same" and op != "where" and len(numbers) == len(operands):
+            return Handle(fold(op, numbers, kind), kind)
         name = f"v{len(self.instrs)}"
         line = Instr(name, self.type(kind, dims), op, tuple(h.operand for h in operands), dict(attributes or {}))
         self.instrs.append(line)
@@ -156,10 +172,8 @@ class Builder:
 
     def define(self, name: str, handle: Handle) -> None:
         """The value of a graph tensor; widened where the operator's result is wider than what was computed."""
-        shape = self.view.type_of(name).shape or ()
-        dims = dict(zip(self.space.places[name], shape, strict=True))
-        narrow = any(d != 1 and handle.dims.get(a, 1) == 1 for a, d in dims.items())
-        if narrow or not isinstance(handle.operand, Value):
+        dims = self.space.extents(name, self.view.type_of(name).shape or ())
+        if any(d != 1 and handle.dims.get(a, 1) == 1 for a, d in dims.items()):
             handle = self.emit("broadcast", handle, dtype=handle.dtype, dims=dims)
         self.handles[name] = handle
 
@@ -225,11 +239,15 @@ def _input(builder: Builder, name: str, line: str) -> Input | Miss:
         return Input(line, builder.split(kind.dtype, static), host=True)
     place_ = builder.space.places[name]
     dims = builder.handles[name].dims
-    own = tuple(builder.extent(a, dims[a]) for a in place_)
-    if place_ == tuple(builder.space.order[len(builder.space.order) - len(place_) :]):
+    if place_ == tuple((a,) for a in builder.space.order[len(builder.space.order) - len(place_) :]):
         return Input(line, builder.type(kind.dtype, dims, len(place_)))
-    full = builder.type(kind.dtype, dims)
-    return Input(line, full, shape=own)
+    return Input(line, builder.type(kind.dtype, dims), shape=_own_shape(builder, place_, dims))
+
+
+def _own_shape(builder: Builder, place_: Place, dims: Mapping[int, Dim]) -> OwnShape:
+    """The tensor's sizes: an extent each, or the product of several."""
+    sizes = [tuple(builder.extent(a, dims.get(a, 1)) for a in group) for group in place_]
+    return tuple((1,) if set(size) == {1} else size for size in sizes)
 
 
 def _output(builder: Builder, name: str) -> Output | Miss:
@@ -250,15 +268,14 @@ def _output(builder: Builder, name: str) -> Output | Miss:
         )
     assert isinstance(handle.operand, Value)
     place_ = space.places[name]
-    own = tuple(builder.extent(a, handle.dims.get(a, 1)) for a in place_)
-    same = len(place_) == len(space.order)
-    return Output(handle.operand.name, None if same else own)
+    same = place_ == tuple((a,) for a in space.order)
+    return Output(handle.operand.name, None if same else _own_shape(builder, place_, handle.dims))
 
 
 def _bound(built: Built) -> Built | Miss:
     """Each symbol must stand in an input's own shape; a size that only an Expand names is written as a number."""
-    seen = {e for i in built.program.inputs if not i.host for e in i.tensor_shape}
+    seen = {e for i in built.program.inputs if not i.host for e in i.bound}
     for symbol, dim in built.sizes.items():
         if symbol not in seen:
-            return Miss("shape-unknown", f"no input has the size {dim}", figures={"axis": symbol})
+            return Miss("shape-unknown", f"no input has the size {dim} by itself", figures={"axis": symbol})
     return built

@@ -72,20 +72,22 @@ class Reach:
 
     def detour(self, region: set[int], step: set[int]) -> Detour | None:
         """A path by which region with the step would not be convex, the region being convex; None when it is."""
-        both = region | step
-        high = self._bound(max(both), self._high)
-        low = self._bound(min(both), self._low)
-        forward = {k for n in step for k in self.after[n]} - both
-        found = self._reaches(forward, region, self.after, lambda k: k <= high)
-        if found is not None:
-            return found
-        backward = {k for n in step for k in self.before[n]} - both
+        forward = {k for n in step for k in self.after[n] if k not in region and k not in step}
+        if forward:
+            high = self._bound(max(max(region), max(step)), self._high)
+            found = self._reaches(forward, region, self.after, lambda k: k <= high)
+            if found is not None:
+                return found
+        backward = {k for n in step for k in self.before[n] if k not in region and k not in step}
+        if not backward:
+            return None
+        low = self._bound(min(min(region), min(step)), self._low)
         return self._reaches(backward, region, self.before, lambda k: k >= low)
 
     def _reaches(
         self, start: set[int], targets: set[int], edges: list[tuple[int, ...]], inside: Callable[[int], bool]
     ) -> Detour | None:
-        stack = [k for k in start if inside(k) or self.group[k] >= 0]
+        stack = [k for k in start if inside(k)]
         seen: set[int] = set()
         while stack:
             k = stack.pop()
@@ -99,6 +101,6 @@ class Reach:
                 for other in edges[n]:
                     if other in targets:
                         return Detour(n)
-                    if other not in seen and (inside(other) or self.group[other] >= 0):
+                    if other not in seen and inside(other):
                         stack.append(other)
         return None

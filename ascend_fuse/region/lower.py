@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ascend_fuse.graph.type import DTYPE_OF_ONNX
-from ascend_fuse.program.op import by_onnx, table
+from ascend_fuse.program.op import FLOATS, by_onnx, table
 from ascend_fuse.program.program import Attribute, Instr, Value
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.activation import ACTIVATIONS
 from ascend_fuse.region.build import Builder, Handle
 from ascend_fuse.region.lowering import Lowering, unsupported
+from ascend_fuse.region.movement import slice_bounds
 from ascend_fuse.region.step import Step, embedded
-from ascend_fuse.region.trait import SUPPORTED, slice_bounds
+from ascend_fuse.region.trait import SUPPORTED
 
 Rule = Callable[[Lowering], "Miss | None"]
 
@@ -50,6 +51,17 @@ def _cast(low: Lowering) -> Miss | None:
     return None
 
 
+def _cast_like(low: Lowering) -> Miss | None:
+    """To the type of another value; a number becomes the number that it is in that type."""
+    x = low.arg(0)
+    if isinstance(x.operand, Value):
+        low.done(low.cast(x, low.dtype))
+        return None
+    kind = bool if low.dtype == "bool" else float if low.dtype in FLOATS else int
+    low.builder.handles[low.node.outputs[0]] = Handle(kind(x.operand), low.dtype)
+    return None
+
+
 def _softmax(low: Lowering) -> Miss | None:
     x = low.cast(low.arg(0), "f32")
     centred = low.op("sub", x, low.reduce("reduce_max", x))
@@ -64,7 +76,7 @@ def _softmax(low: Lowering) -> Miss | None:
 def _norm(low: Lowering) -> Miss | None:
     """Statistics in f32 (stash_type 1), scale and shift in the tensor's own type."""
     x = low.cast(low.arg(0), "f32")
-    if low.node.op == "LayerNormalization":
+    if low.node.op != "RMSNormalization":
         x = low.op("sub", x, low.reduce("reduce_mean", x))
     variance = low.reduce("reduce_mean", low.op("mul", x, x))
     scale = low.op("rsqrt", low.with_literal("add", variance, low.number("epsilon", 1e-5)))
@@ -145,8 +157,14 @@ def _expand(low: Lowering) -> Miss | None:
 
 
 def _dropout(low: Lowering) -> Miss | None:
-    """y = mask ? x / (1 - ratio) : 0, as ONNX Runtime and the specification compute it."""
+    """y = mask ? x / (1 - ratio) : 0, as ONNX Runtime and the specification compute it; in inference mode y = x."""
     x = low.arg(0)
+    training = embedded(low.builder.view, low.node.inputs[2]) if low.has(2) else None
+    if training is None or not bool(training):
+        low.done(x)
+        if any(low.node.outputs[1:]):  # true for every x, also one that is no number
+            low.done(low.with_literal("or", low.op("eq", x, x), 1), 1)
+        return None
     constant = embedded(low.builder.view, low.node.inputs[1]) if low.has(1) else None
     ratio = 0.5 if constant is None else float(constant.reshape(-1)[0])
     seed = low.node.attribute("seed")
@@ -162,11 +180,13 @@ def _dropout(low: Lowering) -> Miss | None:
 
 
 LOWERINGS: Mapping[str, Rule] = {
-    **ACTIVATIONS, **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _fold), "Cast": _cast, "Softmax": _softmax,
-    "LogSoftmax": _softmax, "LayerNormalization": _norm, "RMSNormalization": _norm,
+    **ACTIVATIONS, **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _fold), "Cast": _cast, "CastLike": _cast_like,
+    "Softmax": _softmax,
+    "LogSoftmax": _softmax,
+    **{f"{kind}Normalization": _norm for kind in ("Layer", "RMS", "Instance", "Group")},
     **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
     "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
-    "Reshape": _same, "Dropout": _dropout,
+    "Reshape": _same, "Flatten": _same, "Identity": _same, "Dropout": _dropout,
 }  # fmt: skip
 
 

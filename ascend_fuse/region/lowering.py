@@ -28,7 +28,8 @@ class Lowering:
 
     def lit(self, value: float, like: Handle) -> Handle:
         """A literal of the same type."""
-        return Handle(int(value) if like.dtype.startswith(("i", "u")) else float(value), like.dtype)
+        kind = bool if like.dtype == "bool" else int if like.dtype.startswith(("i", "u")) else float
+        return Handle(kind(value), like.dtype)
 
     def op(self, name: str, *operands: Handle, **attributes: Attribute) -> Handle:
         """One instruction."""

@@ -4,48 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ascend_fuse.graph.dim import Dim
+from ascend_fuse.graph.dim import Dim, divide, product
 from ascend_fuse.graph.view import View
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.space import Place, Space, mismatch
+from ascend_fuse.region.movement import shapes_of_view
+from ascend_fuse.region.regroup import regroup
+from ascend_fuse.region.space import Part, Place, Space, mismatch
 from ascend_fuse.region.step import Step
-from ascend_fuse.region.trait import Trait, inserted_axes
+from ascend_fuse.region.trait import Trait
+
+Shape = Sequence[Dim]
 
 
 def place(space: Space, step: Step, trait: Trait, view: View) -> Miss | None:
     """Lay the step's tensors on the space; on a Miss the space is left half changed (work on a copy)."""
-    shapes = {n: view.type_of(n).shape or () for n in (*trait.data, *step.outputs)}
     if trait.view:
         return _place_view(space, step, view)
+    shapes: dict[str, Shape] = {n: view.type_of(n).shape or () for n in (*trait.data, *step.outputs)}
     shift = 0 if trait.keep else trait.row  # an output without its reduced axes ends `row` axes early
-    shifts = dict.fromkeys(shapes, 0) | dict.fromkeys(step.outputs, shift)
-    widest = max(((*s, *(1,) * shifts[n]) for n, s in shapes.items()), key=len, default=())
-    known = [(space.places[n], shifts[n]) for n in shapes if n in space.places]
-    frame = space.frame(known, widest)
+    shifts = dict.fromkeys(shapes, 0) | dict.fromkeys(step.outputs, shift) | dict(trait.shifts)
+    if trait.groups:
+        miss = _split_channels(space, trait, shapes)
+        if miss is not None:
+            return miss
+    parts = [Part(space.places[n], shapes[n], shifts[n]) for n in shapes if n in space.places]
+    frame = space.frame(parts, max(((*s, *(1,) * shifts[n]) for n, s in shapes.items()), key=len, default=()))
     if isinstance(frame, Miss):
         return frame
-    if trait.row:
-        if frame[len(frame) - trait.row :] != tuple(space.order[len(space.order) - trait.row :]):
-            return Miss("crosses-reduction", "the row is not the region's row", figures={"row": trait.row})
-        miss = space.set_row(trait.row)
-        if miss is not None:
-            return miss
-    if trait.moves and not space.moves:
-        miss = _start_moves(space, view)
-        if miss is not None:
-            return miss
-    miss = _strange(space, shapes, shifts, frame)
-    if miss is not None:
-        return miss
+    miss = _start_row(space, trait, frame) or _start_moves(space, trait, view)
+    miss = miss or _strange(space, shapes, shifts, frame) or _put_all(space, shapes, shifts, frame)
+    return miss or _mark_reduced(space, trait, view)
+
+
+def _put_all(space: Space, shapes: Mapping[str, Shape], shifts: Mapping[str, int], frame: Place) -> Miss | None:
     for name, shape in shapes.items():
         end = len(frame) - shifts[name]
         miss = space.put(name, frame[end - len(shape) : end], shape)
         if miss is not None:
             return miss
-    return _mark_reduced(space, step, trait, view)
+    return None
 
 
-def _strange(space: Space, shapes: Mapping[str, Sequence[Dim]], shifts: Mapping[str, int], frame: Place) -> Miss | None:
+def _split_channels(space: Space, trait: Trait, shapes: dict[str, Shape]) -> Miss | None:
+    """[N, C, …] seen as [N, groups, C / groups · …]: the row begins inside the channels.
+
+    Scale and shift of one value a group (opset 18) are placed here and taken out of `shapes`.
+    """
+    name, *rest = trait.data
+    shape = shapes[name]
+    known = [Part(space.places[n], s) for n, s in shapes.items() if n in space.places and len(s) == len(shape)]
+    frame = space.frame(known, shape)
+    if isinstance(frame, Miss):
+        return frame
+    miss = space.put(name, frame, shape)
+    size = divide(product(shape[1:]), trait.groups)
+    if miss is not None or size is None:
+        return miss or mismatch(f"{shape[1]} channels are not {trait.groups} groups", shape, space.sizes)
+    placed = regroup(space, space.places[name], shape, (shape[0], trait.groups, size))
+    if isinstance(placed, Miss):
+        return placed
+    if trait.per_group:
+        for scale in rest:
+            miss = miss or space.put(scale, placed[1:2], shapes.pop(scale))
+    return miss or space.set_row(placed[2][0], [a for group in placed for a in group])
+
+
+def _start_row(space: Space, trait: Trait, frame: Place) -> Miss | None:
+    if not trait.row or trait.groups:
+        return None
+    if trait.moves and frame[-1] != (space.order[-1],):
+        text = "a row that is sliced or joined is the last axis, and an axis of its own"
+        return Miss("crosses-reduction", text, figures={"row": space.row})
+    return space.set_row(frame[len(frame) - trait.row][0], [a for group in frame for a in group])
+
+
+def _strange(space: Space, shapes: Mapping[str, Shape], shifts: Mapping[str, int], frame: Place) -> Miss | None:
     """A number where the region has a name or the reverse, unless the step itself sets one against the other.
 
     Sizes that only meet because they lie on one axis would all but never be equal, and the program never run.
@@ -53,8 +86,9 @@ def _strange(space: Space, shapes: Mapping[str, Sequence[Dim]], shifts: Mapping[
     here: dict[int, dict[Dim, str]] = {}
     for name, shape in shapes.items():
         end = len(frame) - shifts[name]
-        for axis, dim in zip(frame[end - len(shape) : end], shape, strict=True):
-            here.setdefault(axis, {}).setdefault(dim, name)
+        for group, dim in zip(frame[end - len(shape) : end], shape, strict=True):
+            if len(group) == 1:
+                here.setdefault(group[0], {}).setdefault(dim, name)
     for axis, dims in here.items():
         have = space.dims[axis]
         if have == 1 or have in dims or (space.moves and axis == space.order[-1]):
@@ -65,67 +99,49 @@ def _strange(space: Space, shapes: Mapping[str, Sequence[Dim]], shifts: Mapping[
     return None
 
 
-def _start_moves(space: Space, view: View) -> Miss | None:
+def _start_moves(space: Space, trait: Trait, view: View) -> Miss | None:
+    """From now on the last axis has another length in each value; it must be a whole dimension of each."""
+    if not trait.moves or space.moves:
+        return None
     axis = space.order[-1]
-    for name, place_ in space.places.items():
-        shape = view.type_of(name).shape or ()
-        if axis in place_ and not isinstance(shape[place_.index(axis)], int):
-            return Miss("shape-unknown", "a row that is sliced or joined needs a known length", figures={"axis": -1})
+    for name, placed in space.places.items():
+        for group, dim in zip(placed, view.type_of(name).shape or (), strict=True):
+            if axis not in group or dim == 1:
+                continue
+            if len(group) > 1:
+                text = "a row that is sliced or joined is an axis of its own"
+                return mismatch(text, view.type_of(name).shape or (), space.sizes)
+            if not isinstance(dim, int):
+                text = "a row that is sliced or joined needs a known length"
+                return Miss("shape-unknown", text, figures={"axis": -1})
     space.moves = True
     return None
 
 
-def _mark_reduced(space: Space, step: Step, trait: Trait, view: View) -> Miss | None:
+def _mark_reduced(space: Space, trait: Trait, view: View) -> Miss | None:
     """A reduction needs the whole row: a value of row 1 in a wider row would be summed once, not row times."""
     if not trait.reduces:
         return None
     space.reduced = True
     name = trait.data[0]
-    shape = view.type_of(name).shape or ()
-    for axis, dim in zip(space.places[name], shape, strict=True):
-        in_row = axis in space.order[len(space.order) - space.row :]
-        if in_row and dim == 1 and space.dims[axis] != 1 and not space.moves:
-            return Miss("crosses-reduction", "the reduced value is narrower than the row", figures={"row": "1"})
+    own = space.extents(name, view.type_of(name).shape or ())
+    if not space.moves and any(space.dims[a] != 1 and own.get(a, 1) == 1 for a in space.row_axes):
+        return Miss("crosses-reduction", "the reduced value is narrower than the row", figures={"row": "1"})
     return None
 
 
 def _place_view(space: Space, step: Step, view: View) -> Miss | None:
-    shapes = inserted_axes(step.node, view)
+    shapes = shapes_of_view(step.node, view)
     if isinstance(shapes, Miss):
         return shapes
-    before, after = shapes
     source, target = step.node.inputs[0], step.outputs[0]
-    known = source if source in space.places else target if target in space.places else ""
-    if not known:
-        frame = space.frame([], before)
+    if source not in space.places and target not in space.places:
+        frame = space.frame([], shapes[0])
         if isinstance(frame, Miss):
             return frame
-        space.put(source, frame, before)
-        known = source
-    pair = (before, after) if known == source else (after, before)
-    placed = _insert(space, space.places[known], *pair)
+        space.put(source, frame, shapes[0])
+    known, other, pair = (source, target, shapes) if source in space.places else (target, source, shapes[::-1])
+    placed = regroup(space, space.places[known], *pair)
     if isinstance(placed, Miss):
         return placed
-    return space.put(target if known == source else source, placed, pair[1])
-
-
-def _insert(space: Space, have: Place, before: Sequence[Dim], after: Sequence[Dim]) -> Place | Miss:
-    """The place of a tensor of shape `after` with the elements of one of shape `before` at `have`."""
-    kept = [axis for axis, d in zip(have, before, strict=True) if d != 1]
-    spare = [axis for axis, d in zip(have, before, strict=True) if d == 1]
-    out: list[int] = []
-    for d in after:
-        if d != 1:
-            out.append(kept.pop(0))
-            continue
-        low = space.order.index(out[-1]) if out else -1
-        high = space.order.index(kept[0]) if kept else len(space.order)
-        fits = [a for a in spare if low < space.order.index(a) < high]
-        if fits:
-            spare.remove(fits[0])
-            out.append(fits[0])
-            continue
-        if space.row and low + 1 > len(space.order) - space.row:
-            return Miss("crosses-reduction", "an axis would be added inside the row", figures={"row": space.row})
-        out.append(space.insert(low + 1))
-    return tuple(out)
+    return space.put(other, placed, pair[1])

@@ -1,7 +1,7 @@
-"""The iteration space of a region: named axes, and on which of them each tensor lies.
+"""The iteration space of a region: named axes, and on which of them each tensor lies (docs/design/0005).
 
-Elementwise operators align their operands at the right; Unsqueeze and Squeeze insert or drop an axis. So a tensor's
-place is a tuple of axis ids, one per dimension, and two tensors of different rank can share the space.
+Elementwise operators align their operands at the right, views insert, drop, split or join dimensions. So a dimension
+lies on a group of axes, its size their product or 1, and two tensors of different rank can share the space.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ascend_fuse.graph.dim import Dim
+from ascend_fuse.graph.dim import Dim, product
 from ascend_fuse.reason import Miss
 
-Place = tuple[int, ...]
+Group = tuple[int, ...]  # axis ids, outermost first
+Place = tuple[Group, ...]
 
 
 def shown(dims: Iterable[Dim]) -> str:
@@ -23,6 +24,15 @@ def shown(dims: Iterable[Dim]) -> str:
 def mismatch(message: str, shape: Iterable[Dim], space: Iterable[Dim]) -> Miss:
     """A `shape-mismatch` with the whole shapes; the node is the caller's to add."""
     return Miss("shape-mismatch", message, figures={"shape": shown(shape), "space": shown(space)})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A tensor of a step that lies on the space already; `shift`: its distance from the right end, in dimensions."""
+
+    place: Place
+    shape: Sequence[Dim]
+    shift: int = 0
 
 
 @dataclass(slots=True)
@@ -45,67 +55,134 @@ class Space:
         """The sizes of the axes, outermost first."""
         return tuple(self.dims[axis] for axis in self.order)
 
-    def frame(self, parts: Sequence[tuple[Place, int]], shape: Sequence[Dim]) -> Place | Miss:
-        """Axis ids for the right-aligned dimensions of a step's widest shape.
+    @property
+    def lead(self) -> list[int]:
+        """The axes in front of the row."""
+        return self.order[: len(self.order) - self.row]
 
-        `parts`: (place, distance from the right end) already known.
+    @property
+    def row_axes(self) -> list[int]:
+        """The axes of the row."""
+        return self.order[len(self.order) - self.row :]
+
+    def extents(self, name: str, shape: Sequence[Dim]) -> dict[int, Dim]:
+        """The placed tensor's size on each of its axes."""
+        found: dict[int, Dim] = {}
+        for group, dim in zip(self.places[name], shape, strict=True):
+            for axis in group:
+                found[axis] = dim if dim == 1 or len(group) == 1 else self.dims[axis]
+        return found
+
+    def wide(self, name: str, shape: Sequence[Dim]) -> set[int]:
+        """The axes on which the placed tensor is not 1."""
+        return {axis for axis, dim in self.extents(name, shape).items() if dim != 1}
+
+    def frame(self, parts: Sequence[Part], shape: Sequence[Dim]) -> Place | Miss:
+        """Groups for the right-aligned dimensions of a step's widest shape.
+
+        A part binds the dimensions in which it is not 1; where it is 1, it only says where the dimension would lie.
         """
-        rank = len(shape)
-        known: list[int | None] = [None] * rank
-        for place, shift in parts:
-            for k, axis in enumerate(place):
-                at = rank - shift - len(place) + k
-                if at < 0 or known[at] not in (None, axis):
+        firm: list[Group | None] = [None] * len(shape)
+        loose: list[Group | None] = [None] * len(shape)
+        for part in parts:
+            first = len(shape) - part.shift - len(part.place)
+            if first < 0:
+                return mismatch("the value has more axes than its operator", shape, self.sizes)
+            for at, (group, dim) in enumerate(zip(part.place, part.shape, strict=True), start=first):
+                if dim == 1:
+                    loose[at] = loose[at] or group
+                elif firm[at] in (None, group):
+                    firm[at] = group
+                else:
                     return mismatch("the value lies on other axes than the region's", shape, self.sizes)
-                known[at] = axis
-        for at in range(rank - 1, -1, -1):
-            if known[at] is None:
-                known[at] = self._left_of(known[at + 1] if at + 1 < rank else None, set(known) - {None})
-        ids = [a for a in known if a is not None]
-        positions = [self.order.index(a) for a in ids]
-        if positions != sorted(set(positions)):
-            return mismatch("the value lies on the region's axes in another order", shape, self.sizes)
-        return tuple(ids)
+        hinted = [f or self._wide(g, d) for f, g, d in zip(firm, loose, shape, strict=True)]
+        for known in (hinted, firm):
+            if self._ascends([g for g in known if g]):
+                return self._filled(known, shape)
+        return mismatch("the value lies on the region's axes in another order", shape, self.sizes)
 
-    def _left_of(self, axis: int | None, used: set[int | None]) -> int:
-        """The axis in front of `axis` (None: the last one); a new outermost one when there is none or it is used."""
-        at = len(self.order) if axis is None else self.order.index(axis)
-        if at > 0 and self.order[at - 1] not in used:
-            return self.order[at - 1]
-        return self.insert(at)
+    def _wide(self, group: Group | None, dim: Dim) -> Group | None:
+        """The axes that a dimension of another size than 1 lies on: those that are not 1, else one that may widen."""
+        if group is None or dim == 1:
+            return group
+        return tuple(a for a in group if self.dims[a] != 1) or group[-1:]
+
+    def _ascends(self, groups: Sequence[Group]) -> bool:
+        positions = [self.order.index(axis) for group in groups for axis in group]
+        return positions == sorted(set(positions))
+
+    def _filled(self, known: list[Group | None], shape: Sequence[Dim]) -> Place:
+        """Axes for the dimensions that no part knows, from the right: in front of the next one."""
+        used = {axis for group in known if group for axis in group}
+        out: list[Group] = []
+        for group, dim in zip(reversed(known), reversed(shape), strict=True):
+            out.append(group or self._left_of(out[-1] if out else None, used, dim))
+        return tuple(reversed(out))
+
+    def _left_of(self, group: Group | None, used: set[int], dim: Dim) -> Group:
+        """The axes in front of `group` (None: the last ones); a new one when there is none or it is used."""
+        at = len(self.order) if group is None else self.order.index(group[0])
+        if at == 0 or self.order[at - 1] in used:
+            return (self.insert(at),)
+        last = self.order[at - 1]
+        if dim != 1 and self.dims[last] not in (1, dim):
+            for first in range(at - 2, -1, -1):
+                run = tuple(a for a in self.order[first:at] if self.dims[a] != 1)
+                if used.isdisjoint(run) and self.size(run) == dim:
+                    return run
+        return (last,)
+
+    def size(self, group: Group) -> Dim:
+        """The product of the axes' sizes."""
+        return product(self.dims[axis] for axis in group)
 
     def insert(self, at: int) -> int:
-        """A new axis of size 1 at position `at` of the order."""
+        """A new axis of size 1 at position `at` of the order; between two axes of the row it is of the row."""
+        self.row += at > len(self.order) - self.row and self.row > 0
         axis = len(self.dims)
         self.order.insert(at, axis)
         self.dims[axis] = 1
         return axis
 
+    def split(self, axis: int, outer: Dim, inner: Dim) -> int:
+        """Cut an axis in two, in every tensor; it becomes the outer one, the inner one's id comes back."""
+        at = self.order.index(axis)
+        self.row += at >= len(self.order) - self.row
+        fresh = len(self.dims)
+        self.order.insert(at + 1, fresh)
+        self.dims[axis], self.dims[fresh] = outer, inner
+        for name, place in self.places.items():
+            if any(axis in group for group in place):
+                self.places[name] = tuple(_with(group, axis, fresh) for group in place)
+        return fresh
+
     def put(self, name: str, place: Place, shape: Sequence[Dim]) -> Miss | None:
         """Lay a tensor on its axes, widening those of size 1; None when it fits."""
-        if self.places.setdefault(name, place) != place:
+        have = self.places.setdefault(name, place)
+        if any(a != b for a, b, dim in zip(have, place, shape, strict=True) if dim != 1):
             return mismatch(f"{name} is used on two different axes", shape, self.sizes)
-        for axis, dim in zip(place, shape, strict=True):
-            miss = self._fit(axis, dim, shape)
+        for group, dim in zip(place, shape, strict=True):
+            miss = None if dim == 1 else self._fit(group, dim, shape)
             if miss is not None:
                 return miss
         return None
 
-    def _fit(self, axis: int, dim: Dim, shape: Sequence[Dim]) -> Miss | None:
-        have = self.dims[axis]
-        if dim == 1 or dim == have:
+    def _fit(self, group: Group, dim: Dim, shape: Sequence[Dim]) -> Miss | None:
+        have, axis = self.size(group), group[-1]
+        if len(group) > 1 and self.moves and axis == self.order[-1]:
+            return mismatch("a row that is sliced or joined is an axis of its own", shape, self.sizes)
+        if dim == have:
             return None
+        if len(group) > 1:
+            return mismatch(f"{dim} is not {have}", shape, self.sizes)
         if self.moves and axis == self.order[-1]:
             if not isinstance(dim, int):
-                return Miss(
-                    "shape-unknown",
-                    "a row that is sliced or joined needs a known length",
-                    figures={"axis": -1},
-                )
+                text = "a row that is sliced or joined needs a known length"
+                return Miss("shape-unknown", text, figures={"axis": -1})
             self.dims[axis] = max(dim, have) if isinstance(have, int) else dim
             return None
         if have == 1:
-            if self.reduced and axis in self.order[len(self.order) - self.row :]:
+            if self.reduced and axis in self.row_axes:
                 return Miss("crosses-reduction", "the row would widen behind a reduction", figures={"row": str(dim)})
             self.dims[axis] = dim
             return None
@@ -114,12 +191,27 @@ class Space:
         self.dims[axis] = _better(have, dim)  # equal or the program does not bind: checked on the real sizes
         return None
 
-    def set_row(self, count: int) -> Miss | None:
-        """Make the `count` trailing axes the row, for a reduction or a move."""
-        if self.row and self.row != count:
-            return Miss("crosses-reduction", "the region's row has another number of axes", figures={"row": self.row})
-        self.row = count
+    def set_row(self, first: int, step: Iterable[int]) -> Miss | None:
+        """Make the axes from `first` on the row of a step on the axes `step`; others in it may only be 1."""
+        axes = self.order[self.order.index(first) :]
+        known = set(step)
+        if any(a not in known and self.dims[a] != 1 for a in axes):
+            return Miss("crosses-reduction", "the row is not the region's row", figures={"row": len(axes)})
+        if not self.row:
+            self.row = len(axes)
+        more = self.order[len(self.order) - max(self.row, len(axes)) : len(self.order) - min(self.row, len(axes))]
+        if any(self.dims[a] != 1 for a in more):
+            text = "the region's row has another number of axes"
+            return Miss("crosses-reduction", text, figures={"row": self.row})
         return None
+
+
+def _with(group: Group, axis: int, fresh: int) -> Group:
+    """The group with `fresh` behind `axis`."""
+    if axis not in group:
+        return group
+    at = group.index(axis) + 1
+    return (*group[:at], fresh, *group[at:])
 
 
 def _better(a: Dim, b: Dim) -> Dim:

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
 from ascend_fuse.program.evaluate import dtype_of
 from ascend_fuse.program.op import FLOATS, Op, table
-from ascend_fuse.program.program import Attribute, Extent, Input, Instr, Literal, Operand, Output, Program, Type, Value
+from ascend_fuse.program.program import (
+    Attribute,
+    Extent,
+    Input,
+    Instr,
+    Literal,
+    Operand,
+    Output,
+    OwnShape,
+    Program,
+    Type,
+    Value,
+)
 
 DTYPES = ("f32", "f16", "bf16", "i32", "i16", "i64", "u8", "bool")
 FULL: tuple[Extent, ...] = ("d0", "d1")
@@ -121,6 +134,19 @@ def programs(draw: st.DrawFn) -> Program:
     wide = [n for n, t in lines if t.rows[0] == "d0" and (row or t.extents == full)]
     outputs = draw(st.lists(st.sampled_from(wide), min_size=1, max_size=3, unique=True))
     rows, cols = (full[:1], full[1:]) if row else (full, None)
-    return Program(
-        "rowwise" if row else "elementwise", rows, cols, tuple(inputs), tuple(instrs), tuple(Output(o) for o in outputs)
-    )
+    types = dict(lines)
+    inputs = inputs[:1] + [replace(i, shape=draw(_own_shape(i.type.extents))) for i in inputs[1:]]
+    outs = tuple(Output(o, draw(_own_shape(types[o].extents))) for o in outputs)
+    return Program("rowwise" if row else "elementwise", rows, cols, tuple(inputs), tuple(instrs), outs)
+
+
+@st.composite
+def _own_shape(draw: st.DrawFn, extents: tuple[Extent, ...]) -> OwnShape | None:
+    """None, or the extents with ones dropped and added and neighbours multiplied."""
+    if draw(st.booleans()):
+        return None
+    wide = tuple(e for e in extents if e != 1)
+    sizes: list[tuple[Extent, ...]] = [wide] if wide and draw(st.booleans()) else [(e,) for e in wide]
+    for _ in range(draw(st.integers(0, 2))):
+        sizes.insert(draw(st.integers(0, len(sizes))), (1,))
+    return tuple(sizes)

@@ -194,6 +194,33 @@ def test_a_one_must_be_one() -> None:
         run(text, np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
 
 
+PRODUCT = (
+    "rowwise 1 [d0, 2 | d1]\nx0: f32[d0, 2 | d1] = in (2*d1)\nx1: f32[d0, 1 | d1] = in (d0, d1)\n"
+    "v0: f32[d0, 2 | d1] = add x0, x1\nv1: f32[d0, 2 | 1] = reduce_sum v0\nout v1 (d0*2), v0 (d0, 2*d1)"
+).replace("x0: f32[d0, 2 | d1]", "x0: f32[1, 2 | d1]")
+
+
+def test_a_product_of_extents() -> None:
+    """x0 of 2·3 elements and x1 of [2, 3]: the sum over the last three, for each of 2·2 rows."""
+    x0, x1 = np.arange(6, dtype=np.float32), np.asarray([[0, 0, 0], [10, 20, 30]], np.float32)
+    sums, whole = evaluate(parse_program(PRODUCT), [x0, x1])
+    assert sums.tolist() == [3.0, 12.0, 63.0, 72.0]
+    assert whole.tolist() == [[0, 1, 2, 3, 4, 5], [10, 21, 32, 13, 24, 35]]
+
+
+@pytest.mark.parametrize("shapes", [((6,), (2, 4)), ((8,), (2, 3)), ((2, 3), (2, 3)), ((3,), (2, 3)), ((6,), (6,))])
+def test_a_product_binds_strictly(shapes: tuple[tuple[int, ...], ...]) -> None:
+    """The product of what the other tensors bind, and of the numbers, must be the real size."""
+    with pytest.raises(UsageError):
+        evaluate(parse_program(PRODUCT), [np.zeros(s, np.float32) for s in shapes])
+
+
+def test_a_symbol_that_stands_in_products_alone_binds_nothing() -> None:
+    text = "elementwise 1 [d0, 2]\nx0: f32[d0, 2] = in (d0*2)\nv0: f32[d0, 2] = neg x0\nout v0 (d0*2)"
+    with pytest.raises(UsageError, match="no input binds d0"):
+        evaluate(parse_program(text), [np.zeros(6, np.float32)])
+
+
 def test_host_inputs_are_not_read() -> None:
     text = "elementwise 1 [d0]\nx0: f32[d0] = in\nh0: i64[2] = host\nv0: f32[d0] = neg x0\nout v0"
     got = run(text, np.ones(3, np.float32), np.asarray([5, 6, 7, 8], np.int64))

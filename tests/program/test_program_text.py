@@ -57,7 +57,7 @@ def test_the_strategy_reaches_every_operator() -> None:
     """A property over programs says nothing of an operator that no program has."""
     seen: set[str] = set()
 
-    @settings(max_examples=400, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=700, deadline=None, derandomize=True, database=None)
     @given(programs())
     def collect(program: Program) -> None:
         seen.update(i.op for i in program.instrs)
@@ -129,6 +129,43 @@ def test_the_engine_checks_the_meaning_and_names_the_line(old: str, new: str, li
         _engine.Program(GOOD.replace(old, new))
 
 
+GROUPED = """\
+rowwise 1 [d0, 32 | 10, d1]
+x0: f32[d0, 32 | 10, d1] = in (d0, 32*10, d1)
+x1: f32[1, 32 | 10, 1] = in (32*10, 1)
+v0: f32[d0, 32 | 1, 1] = reduce_mean x0
+v1: f32[d0, 32 | 10, d1] = sub x0, v0
+v2: f32[d0, 32 | 10, d1] = mul v1, x1
+out v2 (d0*32, 1, 10*d1), v0 (d0, 32)"""
+
+
+def test_a_size_may_be_a_product() -> None:
+    program = parse_program(GROUPED)
+    assert print_program(program) == GROUPED
+    assert _engine.Program(GROUPED).text() == GROUPED
+    assert program.inputs[0].tensor_shape == (("d0",), (32, 10), ("d1",))
+    assert program.inputs[0].bound == {"d0", "d1"}
+    assert program.outputs[0].shape == (("d0", 32), (1,), (10, "d1"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ("(d0, 32*10, d1)", "(d0, 10*32, d1)", 2, "other extents"), ("(d0, 32*10, d1)", "(d0, 320, d1)", 2, "other ext"),
+        ("(d0, 32*10, d1)", "(d0, 32*10)", 2, "other extents"), ("(32*10, 1)", "(32*1*10)", 3, "a factor of '32*1*10'"),
+        ("(32*10, 1)", "(32*, 10)", 3, "found ''"), ("(32*10, 1)", "(32* 10)", 3, "found ' 10'"),
+        ("(d0, 32*10, d1)", "(d0, 32*10*d1)", 1, "d1 stands alone in the shape of no"),
+        ("v2 (d0*32, 1, 10*d1)", "v2 (d0*32, 1, d1*10)", 7, "other extents"),
+        ("v2 (d0*32, 1, 10*d1)", "v2 (d0*32, 1, 10*d2)", 7, "other extents"),
+    ],
+)  # fmt: skip
+def test_the_engine_refuses_a_product(old: str, new: str, line: int, what: str) -> None:
+    assert old in GROUPED
+    with pytest.raises(ValueError, match=f"^line {line}: ") as raised:
+        _engine.Program(GROUPED.replace(old, new))
+    assert what in str(raised.value)
+
+
 def test_both_parsers_take_every_line_form() -> None:
     text = """\
 rowwise 1 [d0, d1 | 64]
@@ -147,6 +184,6 @@ out v5 (d0, 1, d1, 64), v4"""
     assert _engine.Program(text).text() == text
     program = parse_program(text)
     assert [i.host for i in program.inputs] == [False, False, False, True]
-    assert program.inputs[1].tensor_shape == ("d1", 64)
-    assert program.outputs[0].shape == ("d0", 1, "d1", 64)
+    assert program.inputs[1].tensor_shape == (("d1",), (64,))
+    assert program.outputs[0].shape == (("d0",), (1,), ("d1",), (64,))
     assert dict(program.instrs[2].attributes) == {"ratio": 0.1, "seed": -7}

@@ -1,0 +1,86 @@
+"""Views, slices and joins: what they do to the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ascend_fuse.graph.dim import Dim
+from ascend_fuse.graph.value import ShapeValue
+from ascend_fuse.graph.view import Node, View
+from ascend_fuse.reason import Miss
+from ascend_fuse.region.trait import Trait, operands, rank_of
+
+
+def _last_axis(node: Node, view: View, name: str, axis: int) -> Miss | None:
+    rank = rank_of(view, name)
+    if rank is None:
+        return Miss("shape-unknown", f"the rank of {name} is not known", node.index)
+    if axis % max(rank, 1) != rank - 1:
+        return Miss(
+            "axis-not-trailing",
+            f"{node.op} {'joins' if node.op == 'Concat' else 'splits'} along axis {axis} of {rank}",
+            node.index,
+            {"axis": axis, "rank": rank},
+        )
+    return None
+
+
+def joined(node: Node, view: View) -> Trait | Miss:
+    """Concat and Split along the last axis."""
+    data = operands(node) if node.op == "Concat" else node.inputs[:1]
+    miss = _last_axis(node, view, node.inputs[0], node.integer("axis", 0))
+    return miss or Trait(data, 1, moves=True)
+
+
+def slice_bounds(node: Node, view: View, values: Mapping[str, ShapeValue]) -> tuple[int, int] | Miss:
+    """start, stop of a Slice of step 1 along the last axis alone; `values`: what shapes and constants determine."""
+
+    def operand(k: int, attribute: str) -> tuple[int, ...] | None:
+        found = node.integers(attribute)
+        if found is not None:
+            return found
+        value = values.get(node.operand(k))
+        return None if value is None else value.integers()
+
+    starts, ends, axes, steps = (operand(k, a) for k, a in enumerate(("starts", "ends", "axes", "steps"), start=1))
+    shape = view.type_of(node.inputs[0]).shape
+    unknown = (axes is None and node.operand(3)) or (steps is None and node.operand(4))
+    if unknown or starts is None or ends is None or shape is None or not isinstance(shape[-1], int):
+        return Miss("shape-unknown", "the bounds of the slice are not known", node.index, {"axis": -1})
+    if axes is None:
+        axes = tuple(range(len(starts)))
+    if len(axes) != 1 or len(starts) != 1 or axes[0] % len(shape) != len(shape) - 1:
+        return Miss(
+            "axis-not-trailing",
+            "the slice is not along the row",
+            node.index,
+            {"axis": str(axes), "rank": len(shape)},
+        )
+    if steps not in (None, (1,)):
+        return Miss(
+            "attribute-unsupported",
+            "the slice has a step",
+            node.index,
+            {"attribute": "steps", "value": steps[0]},
+        )
+    start, stop, _ = slice(starts[0], ends[0], 1).indices(shape[-1])
+    return (start, max(start, stop))
+
+
+def sliced(node: Node, view: View) -> Trait | Miss:
+    """A Slice, whose bounds are looked at when it is lowered."""
+    return Trait(node.inputs[:1], 1, moves=True)
+
+
+def shapes_of_view(node: Node, view: View) -> tuple[tuple[Dim, ...], tuple[Dim, ...]] | Miss:
+    """Shapes before and after a view."""
+    before, after = view.type_of(node.inputs[0]).shape, view.type_of(node.outputs[0]).shape
+    if before is None or after is None:
+        return Miss("shape-unknown", "the shape of a reshape is not known", node.index)
+    return before, after
+
+
+def viewed(node: Node, view: View) -> Trait | Miss:
+    """A view; whether its axes can be cut so, the region's space says."""
+    shapes = shapes_of_view(node, view)
+    return shapes if isinstance(shapes, Miss) else Trait(node.inputs[:1], view=True)

@@ -1,0 +1,163 @@
+"""The programs of single steps and of regions, each made once for all that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ascend_fuse.graph.value import ShapeValue
+from ascend_fuse.graph.view import Node, View
+from ascend_fuse.program.program import Value
+from ascend_fuse.reason import Miss
+from ascend_fuse.region.build import NOTHING, ONE_NUMBER, Builder, Built, finish
+from ascend_fuse.region.lower import lower
+from ascend_fuse.region.place import place
+from ascend_fuse.region.signature import Key, Signatures
+from ascend_fuse.region.space import Space, mismatch
+from ascend_fuse.region.step import Step, embedded, order
+from ascend_fuse.region.table import trait
+from ascend_fuse.region.trait import Trait
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A step that a vector family can hold, with the program it is alone (in the names of the first of its kind).
+
+    `plain`: it has no row, moves nothing and is no view.
+    """
+
+    trait: Trait
+    alone: Built
+    kind: int
+    names: tuple[str, ...]
+    plain: bool
+
+
+class Programs:
+    """The programs over one view."""
+
+    def __init__(self, view: View, values: Mapping[str, ShapeValue]) -> None:
+        self.view = view
+        self.values = values
+        self._signatures = Signatures(view, values)
+        self._profiles: dict[int, Profile | Miss] = {}  # by step
+        self._kinds: dict[int, Profile] = {}
+        self._regions: dict[Key, tuple[Built, tuple[str, ...]]] = {}
+
+    def profile(self, step: Step) -> Profile | Miss:
+        """What the step is, or why it can be in no region."""
+        found = self._profiles.get(step.index)
+        if found is None:
+            found = self._profiles[step.index] = self.plain(step)
+        return found
+
+    def plain(self, step: Step) -> Profile | Miss:
+        """The same, not remembered: for the nodes of an idiom one by one."""
+        kind, names = self._signatures.of(step)
+        first = self._kinds.get(kind)
+        if first is None:
+            found = self._first(step, kind, names)
+            if isinstance(found, Profile):
+                self._kinds[kind] = found
+            return found
+        own = dict(zip(first.names, names, strict=True))
+        found = Trait(tuple(own[n] for n in first.trait.data)) if first.plain else first.trait.renamed(own)
+        return Profile(found, first.alone, kind, names, first.plain)
+
+    def _first(self, step: Step, kind: int, names: tuple[str, ...]) -> Profile | Miss:
+        found = trait(step, self.view)
+        if isinstance(found, Miss):
+            return found
+        if found.view or found.literal:
+            return Profile(found, NOTHING if found.view else ONE_NUMBER, kind, names, plain=False)
+        space = Space()
+        miss = place(space, step, found, self.view)
+        if miss is not None:
+            return at_step(miss, step)
+        built = self._assemble([step], space, {step.index: found}, list(step.outputs))
+        if isinstance(built, Miss):
+            return at_step(built, step)
+        return Profile(found, built, kind, names, plain=found == Trait(found.data))
+
+    def of(self, steps: Sequence[Step], wanted: Sequence[str]) -> Built | Miss:
+        """The program of steps with profiles, in the order of joining; `wanted` are read outside.
+
+        Remembered by what it depends on: layers and chains repeat.
+        """
+        key, at = self._key(steps, wanted)
+        known = self._regions.get(key)
+        if known is None:
+            built = self._laid(steps, wanted)
+            if isinstance(built, Built):
+                self._regions[key] = built, tuple(at)
+            return built
+        first, names = known
+        own = dict(zip(names, at, strict=True))
+        return Built(first.program, tuple(own[n] for n in first.inputs), tuple(wanted), first.sizes)
+
+    def _key(self, steps: Sequence[Step], wanted: Sequence[str]) -> tuple[Key, dict[str, int]]:
+        """What the program depends on, names by the number of their first appearance; and these numbers."""
+        at: dict[str, int] = {}
+        parts: list[Hashable] = []
+        for step in order(steps):
+            profile = self.profile(step)
+            assert isinstance(profile, Profile)
+            parts += (profile.kind, tuple(at.setdefault(n, len(at)) for n in profile.names))
+        rank = {s.index: k for k, s in enumerate(order(steps))}
+        return (tuple(parts), tuple(rank[s.index] for s in steps), tuple(at[n] for n in wanted)), at
+
+    def _laid(self, steps: Sequence[Step], wanted: Sequence[str]) -> Built | Miss:
+        space = Space()
+        traits: dict[int, Trait] = {}
+        for step in steps:
+            profile = self.profile(step)
+            if isinstance(profile, Miss):
+                return profile
+            traits[step.index] = profile.trait
+            miss = place(space, step, profile.trait, self.view)
+            if miss is not None:
+                return at_step(miss, step)
+        for step in steps:
+            if step.node.op == "CastLike" and step.node.inputs[1] not in space.places:
+                text = "its type is that of a value that the region does not read"
+                return at_step(mismatch(text, (), space.sizes), step)
+        lead = space.order[: len(space.order) - space.row]
+        for step in order(steps):
+            for name in step.outputs:
+                shape = self.view.type_of(name).shape or ()
+                wide = space.wide(name, shape)
+                if name in wanted and any(space.dims[a] != 1 and a not in wide for a in lead):
+                    return at_step(mismatch(f"{name} is narrower than the region", shape, space.sizes), step)
+        return self._assemble(steps, space, traits, wanted)
+
+    def _external(self, steps: Sequence[Step], traits: Mapping[int, Trait]) -> list[str]:
+        """What the region's nodes read and neither make nor carry as a constant, in the order of reading."""
+        data = {n for s in steps for n in traits[s.index].data}
+        made = {o for s in steps for n in s.nodes for o in n.outputs}
+        names = dict.fromkeys(i for s in order(steps) for n in s.nodes for i in _read(n) if i)
+        return [n for n in names if n not in made and (n in data or embedded(self.view, n) is None)]
+
+    def _assemble(
+        self, steps: Sequence[Step], space: Space, traits: Mapping[int, Trait], wanted: Sequence[str]
+    ) -> Built | Miss:
+        """The program of placed steps."""
+        external = self._external(steps, traits)
+        builder = Builder(self.view, space, self.values, external)
+        for step in order(steps):
+            miss = lower(builder, step)
+            if miss is not None:
+                return miss
+            for name in step.outputs:
+                if name in wanted and not isinstance(builder.handles[name].operand, Value):
+                    return at_step(mismatch(f"{name} is a number and read outside", (), space.sizes), step)
+        return finish(builder, external, wanted)
+
+
+def _read(node: Node) -> tuple[str, ...]:
+    """The operands whose values matter."""
+    return node.inputs[:1] if node.op == "CastLike" else node.inputs
+
+
+def at_step(miss: Miss, step: Step) -> Miss:
+    """The miss with the step as its node, if it has none."""
+    return miss if miss.node >= 0 else Miss(miss.code, miss.message, step.index, miss.figures, miss.rule)
