@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ascend_fuse.graph.view import Node, View
 
+# Operators that work along the axes which `axes_of` reads, besides the reductions.
+AXED = frozenset(("Softmax", "LogSoftmax", "LayerNormalization", "Concat", "Split"))
 _END = 1 << 62  # exporters write INT64_MAX or INT32_MAX for "to the end"
 
 
@@ -37,7 +39,7 @@ def axes_of(node: Node, view: View) -> tuple[int, ...] | None:
     if node.op == "LayerNormalization":
         first = node.integer("axis", -1)
         return tuple(range(first, 0 if shape is None or first < 0 else len(shape)))
-    if node.op not in ("Softmax", "LogSoftmax", "Concat", "Split"):
+    if node.op not in AXED:
         return ()
     return (node.integer("axis", 0 if node.op == "Split" else -1),)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -17,16 +18,21 @@ _FORMATS: Mapping[str, tuple[int, int]] = MappingProxyType(
 )
 
 
+@cache
+def _format(dtype: np.dtype[np.generic]) -> tuple[int, int] | None:
+    """The entry of _FORMATS: numpy makes the name of a dtype anew each time."""
+    return _FORMATS.get(dtype.name)
+
+
 def single(constant: Constant) -> bool | int | float | None:
     """The one element as a Python value, None when there are more, none, or when it is no number."""
     if constant.size != 1:
         return None
-    dtype = constant.dtype
-    if dtype == np.bool_:
-        return bool(constant.reshape(-1)[0])
-    if np.issubdtype(dtype, np.integer):
-        return int(constant.reshape(-1)[0])
-    return float(constant.reshape(-1)[0]) if dtype.name in _FORMATS else None
+    if constant.dtype.kind == "b":
+        return bool(constant.item())
+    if constant.dtype.kind in "iu":
+        return int(constant.item())
+    return float(constant.item()) if _format(constant.dtype) else None
 
 
 def equals(constant: Constant, wanted: Literal) -> bool:
@@ -34,10 +40,11 @@ def equals(constant: Constant, wanted: Literal) -> bool:
     found = single(constant)
     if found is None or isinstance(wanted, str) or isinstance(found, bool) != isinstance(wanted, bool):
         return False
-    if constant.dtype.name not in _FORMATS or wanted == 0 or not math.isfinite(wanted):
+    form = _format(constant.dtype)
+    if form is None or wanted == 0 or not math.isfinite(wanted):
         return found == wanted
     if not math.isfinite(found):
         return False
-    bits, lowest = _FORMATS[constant.dtype.name]
+    bits, lowest = form
     unit = math.ldexp(1.0, max(math.frexp(wanted)[1] - 1, lowest) - bits)
     return abs(found - round(wanted / unit) * unit) <= unit

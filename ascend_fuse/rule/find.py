@@ -21,11 +21,12 @@ class _Entry:
     least: int  # how many of them must be there
 
 
-def find(view: View, rules: RuleSet, role: str) -> tuple[tuple[Match, ...], tuple[Miss, ...]]:
+def find(view: View, rules: RuleSet, role: str, near: bool = True) -> tuple[tuple[Match, ...], tuple[Miss, ...]]:
     """Matches of the rules of that role, ordered by their nodes, and the near misses outside of them.
 
     Where matches share nodes the larger one stays, then the one with the smaller code. Of near misses that
-    share nodes only the nearest is told. Rules without a pattern (builtins) find nothing.
+    share nodes only the nearest is told. Rules without a pattern (builtins) find nothing. Without `near` the near
+    misses are not looked for.
     """
     chosen = [(r, p) for r in rules.rules if r.role == role and r.status != "removed" for p in r.patterns]
     bit = bits([p for _, p in chosen])
@@ -43,13 +44,13 @@ def find(view: View, rules: RuleSet, role: str) -> tuple[tuple[Match, ...], tupl
                 continue
             if entry.pattern.heads and entry.pattern.heads.isdisjoint(above):
                 continue
-            found = match_pattern(entry.rule, entry.pattern, view, node.index)
+            found = match_pattern(entry.rule, entry.pattern, view, node.index, near)
             if isinstance(found, Match):
                 matches.append(found)
             elif found is not None:
                 nears.append(found)
     kept, taken = _disjoint(matches)
-    return kept, _nearest(nears, taken)
+    return kept, _nearest(nears, taken) if near else ()
 
 
 def _index(chosen: list[tuple[Rule, Pattern]], bit: Mapping[str, int]) -> Mapping[str, list[_Entry]]:

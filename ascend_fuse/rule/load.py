@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from ascend_fuse.error import RuleError, UsageError
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 ROLES = ("cleanup", "idiom", "anchor", "chain")
 FAMILIES = ("elementwise", "rowwise", "matmul", "transform")
 STATUSES = ("preview", "stable", "deprecated", "removed")
-BUILTINS = ("shape-source", "elementwise")
+OURS = "AF"  # what the codes of shipped rules begin with
+BUILTINS = ("shape-source", "shape-value", "unused-initializer", "unused-import", "elementwise")
 
 _NEEDS = ("code", "name", "status", "since", "role", "family", "opset", "doc", "example")
 _MAY = ("pattern", "variants", "where", "optional", "ordered", "instruction", "builtin")
@@ -37,6 +40,12 @@ class PatternText:
     text: str
     line: int
     where: tuple[Condition, ...]
+
+    def line_of(self, value: str) -> int:
+        """The TOML file's line that defines a value of the pattern, the text's first when none does."""
+        begins = re.compile(rf"(?:.*,)?\s*{re.escape(value)}\s*[,=]")
+        lines = self.text.splitlines() if value else []
+        return self.line + next((i for i, line in enumerate(lines) if begins.match(line)), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +124,56 @@ class RuleSet:
 
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
-    """The built-in rules and those of the user's directories. Raises RuleError with file:line."""
-    found: dict[str, Rule] = {}
-    for directory in (rules_dir(), *extra):
-        if not directory.is_dir():
-            raise RuleError("not a directory of rules", where=str(directory))
-        for path in sorted(directory.glob("*.toml")):
-            source = read(path)
-            rule = load_rule(source)
+    """The built-in rules and those of the user's directories. Raises RuleError with file:line.
+
+    A rule of the user's is refused when its patterns do not compile or its instruction is unknown, whether it is
+    selected or not; `ascend-fuse rules lint` sees the rest.
+    """
+    found = dict(_shipped())
+    for directory in extra:
+        for source, rule in _read(directory):
             if other := found.get(rule.code):
                 raise source.error(f"{rule.code} is already defined in {other.path}", source.line("code"))
+            check_own(rule, source)
             found[rule.code] = rule
     return RuleSet(tuple(found[code] for code in sorted(found)))
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Mapping[str, Rule]:
+    """Ours by code; read once, as rules do not change."""
+    return MappingProxyType({rule.code: rule for _, rule in _read(rules_dir())})
+
+
+def _read(directory: Path) -> Iterator[tuple[Source, Rule]]:
+    if not directory.is_dir():
+        raise RuleError("not a directory of rules", where=str(directory))
+    for path in sorted(directory.glob("*.toml")):
+        source = read(path)
+        yield source, load_rule(source)
+
+
+def check_own(rule: Rule, source: Source) -> None:
+    """Raises RuleError with file:line when a user's rule cannot be used."""
+    if rule.role == "cleanup":
+        raise source.error("a cleanup cannot be added", source.line("role"), "write an idiom or an anchor")
+    if rule.builtin:
+        raise source.error("only shipped rules name a `builtin`", source.line("builtin"), "write a `pattern`")
+    check_patterns(rule, source)
+
+
+def check_patterns(rule: Rule, source: Source) -> None:
+    """Raises RuleError with file:line when a pattern does not compile or the instruction is unknown."""
+    from ascend_fuse.program.op import table
+
+    if not rule.patterns and not rule.builtin:
+        raise source.error("the rule has no pattern")
+    name, *operands = rule.instruction.split() or [""]
+    op = table().get(name)
+    if name and (op is None or op.kind != "map"):
+        raise source.error(f"no instruction is called {name!r}", source.line("instruction"))
+    if op is not None and op.arity != len(operands):
+        raise source.error(f"{name} reads {op.arity} values, not {len(operands)}", source.line("instruction"))
 
 
 def load_rule(source: Source) -> Rule:

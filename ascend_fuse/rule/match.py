@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
 
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.reason import Figure, Miss
+from ascend_fuse.rule import constant
 from ascend_fuse.rule.load import Rule
 from ascend_fuse.rule.pattern import Pattern, PatternNode
 from ascend_fuse.rule.predicate import Site, check, effective
@@ -48,12 +48,6 @@ class Near:
 Goal = tuple[str, str]  # pattern value, graph value
 
 
-class _State(NamedTuple):  # made at each step: a tuple is cheaper than a dataclass
-    bound: dict[str, str]
-    placed: dict[int, int]
-    faults: tuple[Miss, ...] = ()
-
-
 def match_at(rule: Rule, view: View, node: int) -> Match | Miss | None:
     """The rule's largest match whose last output `node` makes; a Miss when half of a pattern fitted."""
     best: Match | None = None
@@ -67,8 +61,11 @@ def match_at(rule: Rule, view: View, node: int) -> Match | Miss | None:
     return best or (near.miss if near else None)
 
 
-def match_pattern(rule: Rule, pattern: Pattern, view: View, node: int) -> Match | Near | None:
-    """The same for one pattern of the rule, a near miss with the nodes that fitted."""
+def match_pattern(rule: Rule, pattern: Pattern, view: View, node: int, near: bool = True) -> Match | Near | None:
+    """The same for one pattern of the rule, a near miss with the nodes that fitted.
+
+    Without `near` the search is shorter, and what it says of near misses is not complete.
+    """
     root = pattern.nodes[pattern.root]
     at = view.nodes[node]
     if at.op != root.op or at.domain:
@@ -76,141 +73,182 @@ def match_pattern(rule: Rule, pattern: Pattern, view: View, node: int) -> Match 
     position = root.outputs.index(pattern.outputs[-1])
     if position >= len(at.outputs) or not at.outputs[position]:
         return None
-    search = _Search(rule, pattern, view)
-    state = search.solve(((pattern.outputs[-1], at.outputs[position]),), _State({}, {}))
-    if state is None:
-        near = search.near
-        return None if near is None else replace(near, miss=replace(near.miss, node=node, rule=rule.code))
+    search = _Search(rule, pattern, view, near)
+    if not search.may_start(at):
+        return None
+    if not search.solve(((pattern.outputs[-1], at.outputs[position]),)):
+        if search.near is None:
+            return None
+        miss = search.near.miss
+        return replace(search.near, miss=Miss(miss.code, miss.message, node, miss.figures, rule.code))
+    bound = search.bound
     return Match(
         rule,
         pattern,
-        tuple(sorted(state.placed.values())),
-        MappingProxyType({i: state.bound[i] for i in pattern.inputs if i in state.bound}),
-        tuple(state.bound[o] for o in pattern.outputs if o in state.bound),
+        tuple(sorted(search.placed.values())),
+        MappingProxyType({i: bound[i] for i in pattern.inputs if i in bound}),
+        tuple(bound[o] for o in pattern.outputs if o in bound),
     )
 
 
 class _Search:
-    """One search; remembers the nearest failure."""
+    """One search: what it has `bound` and `placed` so far and the `faults` of that; remembers the nearest failure.
 
-    def __init__(self, rule: Rule, pattern: Pattern, view: View) -> None:
+    Each method that returns False leaves these three as it found them.
+    """
+
+    def __init__(self, rule: Rule, pattern: Pattern, view: View, lenient: bool) -> None:
         self.rule = rule
         self.pattern = pattern
         self.view = view
+        self.lenient = lenient  # a wrong constant is a near miss and not the end
         self.near: Near | None = None
         self.steps = 0
+        self.bound: dict[str, str] = {}
+        self.placed: dict[int, int] = {}
+        self.faults: list[Miss] = []
 
-    def solve(self, goals: tuple[Goal, ...], state: _State) -> _State | None:
-        """The first state that fulfils all goals without a fault."""
+    def solve(self, goals: tuple[Goal, ...]) -> bool:
+        """Fulfil all goals without a fault."""
         self.steps += 1
         if self.steps > MAX_STEPS:
-            return None
+            return False
         if not goals:
-            return self._judge(state)
+            return self._judge()
         (wanted, value), rest = goals[0], goals[1:]
-        if wanted in state.bound:
-            return self._again(wanted, value, rest, state)
+        if wanted in self.bound:
+            return self._again(wanted, value, rest)
         if wanted in self.pattern.producers:
-            return self._place(goals[0], rest, state)
-        return self.solve(rest, _State({**state.bound, wanted: value}, state.placed, state.faults))
+            return self._place(goals[0], rest)
+        self.bound[wanted] = value
+        if self.solve(rest):
+            return True
+        del self.bound[wanted]
+        return False
 
-    def _again(self, wanted: str, value: str, rest: tuple[Goal, ...], state: _State) -> _State | None:
-        if state.bound[wanted] == value:
-            return self.solve(rest, state)
-        if state.faults:
-            return None
-        fault = _mismatch("same-value", f"{state.bound[wanted]} and {value}", f"{wanted} twice")
-        return self.solve(rest, _State(state.bound, state.placed, (fault,)))
+    def _again(self, wanted: str, value: str, rest: tuple[Goal, ...]) -> bool:
+        if self.bound[wanted] == value:
+            return self.solve(rest)
+        if self.faults:
+            return False
+        self.faults.append(_mismatch("same-value", f"{self.bound[wanted]} and {value}", f"{wanted} twice"))
+        if self.solve(rest):
+            return True
+        self.faults.pop()
+        return False
 
-    def _may_be_constant(self, value: str) -> bool:
-        return self.view.constant(value) is not None or self.view.is_overridable(value)
+    def may_start(self, root: Node) -> bool:
+        """Whether some order of the root's operands gets beyond its constants and its first part."""
+        given = root.inputs
+        for fixed, first, op in self.pattern.starts:
+            maker = self.view.producer(given[first]) if op and first < len(given) else None
+            if op and (maker is None or maker.op != op):
+                continue
+            if all(self._may_be(n, given[k]) for n, k in fixed if k < len(given)):
+                return True
+        return False
 
-    def _place(self, goal: Goal, rest: tuple[Goal, ...], state: _State) -> _State | None:
+    def _may_be(self, name: str, value: str) -> bool:
+        """Whether the value may be the pattern's constant."""
+        known = self.view.constant(value)
+        if self.lenient or known is None:
+            return known is not None or (self.lenient and self.view.is_overridable(value))
+        return constant.equals(known, self.pattern.constants[name])
+
+    def _place(self, goal: Goal, rest: tuple[Goal, ...]) -> bool:
         wanted, value = goal
         maker = self.pattern.producers[wanted]
         model, node = self.pattern.nodes[maker], self.view.producer(value)
         if node is not None and node.op == model.op and not node.domain:
-            placed = self._with(maker, goal, node, state)
-            if placed is not None and (done := self._each_order(model, node, rest, placed)):
-                return done
+            if self._with(maker, goal, node, rest):
+                return True
         elif not model.optional:
-            self._fell_short(state, node.op if node else value, model.op, "operator")
+            self._fell_short(node.op if node else value, model.op, "operator")
         if not model.optional:
-            return None
+            return False
         # The node is missing: its value is its first operand.
-        skipped = _State({**state.bound, wanted: value}, state.placed, state.faults)
-        return self.solve(((model.inputs[0], value), *rest), skipped)
+        self.bound[wanted] = value
+        if self.solve(((model.inputs[0], value), *rest)):
+            return True
+        del self.bound[wanted]
+        return False
 
-    def _each_order(self, model: PatternNode, node: Node, rest: tuple[Goal, ...], placed: _State) -> _State | None:
+    def _each_order(self, model: PatternNode, node: Node, rest: tuple[Goal, ...]) -> bool:
         for order in model.orders:
-            goals = self._operands(model, node, order, placed)
-            if goals is not None and (done := self.solve(goals + rest, placed)):
-                return done
-        return None
+            goals = self._operands(model, node, order)
+            if goals is not None and self.solve(goals + rest):
+                return True
+        return False
 
-    def _with(self, maker: int, goal: Goal, node: Node, state: _State) -> _State | None:
-        """The state with the node placed and its outputs bound; None where it cannot stand there."""
+    def _with(self, maker: int, goal: Goal, node: Node, rest: tuple[Goal, ...]) -> bool:
+        """Solve with the node placed and its outputs bound, if it can stand there."""
         model = self.pattern.nodes[maker]
         at_output = node.outputs.index(goal[1]) == model.outputs.index(goal[0])
-        if not at_output or node.index in state.placed.values():
-            return None
-        bound = dict(state.bound)
+        if not at_output or node.index in self.placed.values():
+            return False
+        fresh: list[str] = []
+        fits = True
         for name, value in zip(model.outputs, node.outputs, strict=False):
-            if name and value and bound.setdefault(name, value) != value:
-                return None
-        faults = state.faults
-        for name, value in model.attributes:
+            if name and value and name not in self.bound:
+                self.bound[name] = value
+                fresh.append(name)
+            elif name and value and self.bound[name] != value:
+                fits = False
+        count = len(self.faults)
+        for name, value in model.attributes if fits else ():
             found = effective(node, name, self.view.opset)
             if found != value:
-                faults = (*faults, _mismatch(f"attribute {name}", str(found), str(value)))
-        return _State(bound, {**state.placed, maker: node.index}, faults)
+                self.faults.append(_mismatch(f"attribute {name}", str(found), str(value)))
+        self.placed[maker] = node.index
+        if fits and self._each_order(model, node, rest):
+            return True
+        del self.placed[maker], self.faults[count:]
+        for name in fresh:
+            del self.bound[name]
+        return False
 
-    def _operands(
-        self, model: PatternNode, node: Node, order: tuple[int, ...], state: _State
-    ) -> tuple[Goal, ...] | None:
+    def _operands(self, model: PatternNode, node: Node, order: tuple[int, ...]) -> tuple[Goal, ...] | None:
         """Goals for the operands in that order, the largest part first; None where they do not fit."""
-        if order != model.orders[0] and len(node.inputs) != len(order):
+        given = node.inputs
+        if order is not model.orders[0] and len(given) != len(order):
             return None
-        goals: list[Goal] = []
-        for k, name in enumerate(model.inputs):
-            value = node.inputs[order[k]] if order[k] < len(node.inputs) else ""
+        constants, count = self.pattern.constants, len(given)
+        values = [given[k] if k < count else "" for k in order]
+        for name, value in zip(model.inputs, values, strict=True):
             if name and value:
-                if name in self.pattern.constants and not self._may_be_constant(value):
-                    self._fell_short(state, value, str(self.pattern.constants[name]), "constant")
+                if name in constants and not self._may_be(name, value):
+                    self._fell_short(value, str(constants[name]), "constant")
                     return None
-                goals.append((name, value))
             elif value or (name and name not in self.pattern.optional):
                 return None
-        if any(node.inputs[len(model.inputs) :]):
+        if count > len(order) and any(given[len(order) :]):
             return None
-        makers = self.pattern.producers
-        goals.sort(key=lambda g: -self.pattern.nodes[makers[g[0]]].size if g[0] in makers else 0)
-        return tuple(goals)
+        return tuple((model.inputs[k], values[k]) for k in model.largest_first if model.inputs[k] and values[k])
 
-    def _judge(self, state: _State) -> _State | None:
-        """The state itself when every condition holds and nothing escapes."""
-        site = Site(self.view, self.pattern, self._present(state), state.placed)
-        misses = list(state.faults)
+    def _judge(self) -> bool:
+        """Whether every condition holds and nothing escapes."""
+        site = Site(self.view, self.pattern, self._present(), self.placed)
+        misses = list(self.faults)
         misses += [m for c in self.pattern.conditions if (m := check(c, site)) is not None]
-        if not misses and self.rule.role == "idiom" and (escape := self._escape(state)):
+        if not misses and self.rule.role == "idiom" and (escape := self._escape()):
             misses.append(escape)
         if not misses and (range_miss := self._opset()):
             misses.append(range_miss)
         if not misses:
-            return state
+            return True
         # A misplaced operand weighs more than a wrong constant: the latter is what a person can mend.
-        faults = len(misses) + len(state.faults)
-        self._remember(Near(misses[0], frozenset(state.placed.values()), faults))
-        return None
+        faults = len(misses) + len(self.faults)
+        self._remember(misses[0], faults)
+        return False
 
-    def _present(self, state: _State) -> dict[str, str]:
+    def _present(self) -> dict[str, str]:
         """Bound values without those of missing nodes: no condition speaks of them."""
         makers = self.pattern.producers
-        return {n: v for n, v in state.bound.items() if n not in makers or makers[n] in state.placed}
+        return {n: v for n, v in self.bound.items() if n not in makers or makers[n] in self.placed}
 
-    def _escape(self, state: _State) -> Miss | None:
-        inside = set(state.placed.values())
-        kept = {state.bound[o] for o in self.pattern.outputs if o in state.bound}
+    def _escape(self) -> Miss | None:
+        inside = set(self.placed.values())
+        kept = {self.bound[o] for o in self.pattern.outputs if o in self.bound}
         for index in sorted(inside):
             for value in self.view.nodes[index].outputs:
                 if not value or value in kept:
@@ -229,16 +267,18 @@ class _Search:
         message = f"the rule holds for opset {said}"
         return Miss("opset-out-of-range", message, figures={"opset": opset, "range": said})
 
-    def _fell_short(self, state: _State, found: str, wanted: str, predicate: str) -> None:
+    def _fell_short(self, found: str, wanted: str, predicate: str) -> None:
         """A structural failure counts when half of the pattern or more fitted, a telling operator in it."""
-        if len(state.placed) < 2 or 2 * len(state.placed) < self.pattern.needed:
+        if len(self.placed) < 2 or 2 * len(self.placed) < self.pattern.needed:
             return
-        if all(self.pattern.nodes[i].op in PLAIN for i in state.placed):
+        if all(self.pattern.nodes[i].op in PLAIN for i in self.placed):
             return
-        faults = len(state.faults) + len(self.pattern.conditions) + 1
-        self._remember(Near(_mismatch(predicate, found, wanted), frozenset(state.placed.values()), faults))
+        faults = len(self.faults) + len(self.pattern.conditions) + 1
+        if self.near is None or (-len(self.placed), faults) < self.near.order:
+            self._remember(_mismatch(predicate, found, wanted), faults)
 
-    def _remember(self, near: Near) -> None:
+    def _remember(self, miss: Miss, faults: int) -> None:
+        near = Near(miss, frozenset(self.placed.values()), faults)
         if self.near is None or near.order < self.near.order:
             self.near = near
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
@@ -23,7 +23,10 @@ _AT_LINE = re.compile(r"line: (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class PatternNode:
-    """One operator of a pattern; `orders` are the ways to read its operands, the written one first."""
+    """One operator of a pattern; `orders` are the ways to read its operands, the written one first.
+
+    `largest_first`: the positions of its operands, those with the most nodes above first.
+    """
 
     op: str
     inputs: tuple[str, ...]
@@ -32,13 +35,16 @@ class PatternNode:
     orders: tuple[tuple[int, ...], ...]
     optional: bool  # the node may be missing: its value is then its first operand
     size: int  # nodes at and above it
+    largest_first: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A parsed pattern. `name` is its function's; `constants` maps the inputs that `value` conditions fix.
 
-    `heads` are the operators right above the root, those of optional nodes left out.
+    `heads` are the operators right above the root, those of optional nodes left out. `starts`: for each order of the
+    root's operands where it wants constants (name, position), and the operand that is looked at first: its position,
+    and its operator or "" for any. Where none fits, nothing does.
     """
 
     name: str
@@ -52,6 +58,7 @@ class Pattern:
     optional: frozenset[str]
     conditions: tuple[Condition, ...]
     heads: frozenset[str]
+    starts: tuple[tuple[tuple[tuple[str, int], ...], int, str], ...]
 
     @property
     def needed(self) -> int:
@@ -122,7 +129,24 @@ def _compile(rule: Rule, text: PatternText) -> Pattern:
         optional=optional,
         conditions=conditions,
         heads=heads,
+        starts=tuple(_start(nodes, root, order, producers, constants) for order in nodes[root].orders),
     )
+
+
+def _start(
+    nodes: Sequence[PatternNode],
+    root: int,
+    order: tuple[int, ...],
+    producers: Mapping[str, int],
+    constants: Mapping[str, Literal],
+) -> tuple[tuple[tuple[str, int], ...], int, str]:
+    names = nodes[root].inputs
+    fixed = tuple((n, k) for n, k in zip(names, order, strict=True) if n in constants)
+    for at in nodes[root].largest_first[:1]:
+        maker = producers.get(names[at])
+        if maker is not None and not nodes[maker].optional:
+            return fixed, order[at], nodes[maker].op
+    return fixed, 0, ""
 
 
 def _producers(rule: Rule, text: PatternText, function: FunctionProto) -> dict[str, int]:
@@ -144,8 +168,7 @@ def _producers(rule: Rule, text: PatternText, function: FunctionProto) -> dict[s
 
 def _line_of(text: PatternText, node: NodeProto) -> int:
     """The line that defines the node's first output."""
-    begins = re.compile(rf"\s*{re.escape(node.output[0])}\s*[,=]") if node.output else re.compile("$^")
-    return text.line + next((i for i, line in enumerate(text.text.splitlines()) if begins.match(line)), 0)
+    return text.line_of(node.output[0] if node.output else "")
 
 
 def _node(
@@ -168,9 +191,11 @@ def _node(
     swapped = node.op_type in COMMUTATIVE and node.op_type not in rule.ordered and count <= MAX_COMMUTED
     orders = tuple(permutations(range(count))) if swapped else (tuple(range(count)),)
     above = {producers[i] for i in node.input if i in producers}
+    sizes = [earlier[producers[i]].size if i in producers else 0 for i in node.input]
+    largest_first = tuple(sorted(range(count), key=lambda k: -sizes[k]))
     return PatternNode(
         node.op_type, tuple(node.input), tuple(node.output), tuple(attributes), orders,
-        any(o in optional for o in node.output), 1 + sum(earlier[a].size for a in above),
+        any(o in optional for o in node.output), 1 + sum(earlier[a].size for a in above), largest_first,
     )  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import cast
 
@@ -16,6 +17,9 @@ from ascend_fuse.rule import constant
 from ascend_fuse.rule.axis import axes_of, interval, trailing
 from ascend_fuse.rule.condition import Condition
 from ascend_fuse.rule.pattern import Pattern
+
+# Operators whose result has the joint shape of their operands.
+JOINING = frozenset("Add Sub Mul Div Pow Max Min Where And Or Equal Less Greater LessOrEqual GreaterOrEqual".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +114,45 @@ def _same_shape(c: Condition, at: Site) -> Miss | None:
     return None if a == b else failed(c, _print(b), _print(a))
 
 
+def _stretches(small: Dim, large: Dim) -> bool:
+    """Two sizes of which one or both are known at run time only may be equal: the program's binding checks it then."""
+    return small in (1, large) or (large != 1 and not (isinstance(small, int) and isinstance(large, int)))
+
+
+def _not_enlarged(c: Condition, at: Site) -> Miss | None:
+    name = at.bound[c.of[0]]
+    own = at.view.type_of(name).shape
+    for reader in at.view.readers(name):
+        node = at.view.nodes[reader]
+        made = at.view.type_of(node.outputs[0]).shape if node.op in JOINING else None
+        if own is not None and made is not None and made != own and any(d != 1 for d in made):
+            return failed(c, f"{node.label} makes {_print(made)}", f"{_print(own)}")
+    return None
+
+
+def _reduced(c: Condition, at: Site) -> int | None:
+    """The number of elements that the reduction of `to` takes together; None when a size is not known."""
+    node = at.maker(c.to)
+    axes = axes_of(node, at.view) if node is not None else None
+    shape = at.view.type_of(node.inputs[0]).shape if node is not None else None
+    if not axes or shape is None or not all(-len(shape) <= a < len(shape) for a in axes):
+        return None
+    sizes = [shape[a] for a in axes]
+    return math.prod(s for s in sizes if isinstance(s, int)) if all(isinstance(s, int) for s in sizes) else None
+
+
+def _count(c: Condition, at: Site) -> Miss | None:
+    number = _reduced(c, at)
+    if not number:
+        return unknown(c, at.bound[c.to], "reduced")
+    return _value(replace(c, equals=number if c.kind == "count" else 1 / number), at)
+
+
 def _broadcasts(c: Condition, at: Site) -> Miss | None:
     a, b = at.shape(c.of[0]), at.shape(c.to)
     if a is None or b is None:
         return unknown(c, at.bound[c.of[0] if a is None else c.to], "rank")
-    fits = len(a) <= len(b) and all(x in (1, y) for x, y in zip(a[::-1], b[::-1], strict=False))
+    fits = len(a) <= len(b) and all(_stretches(x, y) for x, y in zip(a[::-1], b[::-1], strict=False))
     return None if fits else failed(c, _print(a), f"no larger than {_print(b)}")
 
 
@@ -200,7 +238,8 @@ _CHECKS: Mapping[str, Callable[[Condition, Site], Miss | None]] = MappingProxyTy
     {
         "value": _value, "scalar": _scalar, "not_scalar": _not_scalar, "same_shape": _same_shape,
         "broadcasts": _broadcasts, "row_vector": _row_vector, "trailing": _trailing, "keepdims": _keepdims,
-        "attribute": _attribute, "dtype": _dtype, "halves": _halves,
+        "not_enlarged": _not_enlarged, "count": _count, "share": _count, "attribute": _attribute, "dtype": _dtype,
+        "halves": _halves,
     }
 )  # fmt: skip
 

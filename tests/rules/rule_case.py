@@ -44,6 +44,7 @@ class Case:
     wanted: str  # hit | none | a reason code
     pattern: str = ""
     inputs: tuple[tuple[str, str], ...] = ()
+    edited: bool = False
 
 
 def cases(code: str) -> tuple[Case, ...]:
@@ -67,7 +68,7 @@ def _cases(text: str) -> Iterator[Case]:
                 assert changed.count(old) == 1, f"{title}: {old!r} occurs {changed.count(old)} times"
                 changed = changed.replace(old, new)
             wanted, _, pattern = edit[2].partition(" ")
-            yield Case(f"{title}: {edit[1]}", changed, hit[1], wanted, pattern)
+            yield Case(f"{title}: {edit[1]}", changed, hit[1], wanted, pattern, edited=True)
 
 
 def view_of(model: onnx.ModelProto) -> View:

@@ -119,6 +119,29 @@ def test_a_code_is_not_given_twice(tmp_path: Path) -> None:
     assert error.value.where == f"{path}:1"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ('"idiom"', '"cleanup"', 5, "a cleanup cannot be added"),
+        ('"gelu x"', '"gellu x"', 8, "no instruction is called 'gellu'"),
+        ('"gelu x"', '"add x"', 8, "add reads 2 values, not 1"),
+        ("a = Neg (x)", "a = Negg (x)", 20, "Negg is not an operator"),
+    ],
+    ids=["cleanup", "instruction", "operands", "operator"],
+)
+def test_a_rule_that_cannot_be_used_is_refused_at_once(
+    tmp_path: Path, old: str, new: str, line: int, what: str
+) -> None:
+    """Before any model is read, and whether the rule is selected or not."""
+    text = GOOD.replace(old, new, 1)
+    if "cleanup" in new:
+        text = text.replace('instruction = "gelu x"\n', "")
+    path = write(tmp_path, text)
+    with pytest.raises(RuleError) as error:
+        load_rules([tmp_path])
+    assert what in error.value.what and error.value.where == f"{path}:{line}"
+
+
 def test_a_directory_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="not a directory"):
         load_rules([tmp_path / "none"])
@@ -126,10 +149,10 @@ def test_a_directory_that_is_none(tmp_path: Path) -> None:
 
 def test_choose() -> None:
     rules = load_rules()
-    assert [r.code for r in rules.choose(["AF30*"], ["AF303"]).rules] == ["AF301", "AF302", "AF304"]
+    assert [r.code for r in rules.choose(["AF30*"], ["AF303"]).rules] == ["AF301", "AF302", "AF304", "AF305"]
     assert rules.choose([], []) == rules
-    with pytest.raises(UsageError, match=r"no rule 'AF103'; did you mean .*AF10"):
-        rules.choose(["AF103"], [])
+    with pytest.raises(UsageError, match=r"no rule 'AF105'; did you mean .*AF305"):
+        rules.choose(["AF105"], [])
     with pytest.raises(UsageError, match="no rule 'ZZ"):
         rules.choose([], ["ZZ*"])
 

@@ -12,14 +12,13 @@ import rule_case
 from ascend_fuse.rule.load import Rule, load_rules
 from ascend_fuse.rule.pattern import COMMUTATIVE
 
-RULES = [r for r in load_rules().rules if not r.builtin]
+RULES = [r for r in load_rules().rules if r.role in ("idiom", "anchor")]  # tests/cleanup has the others
 # Another operator of the same arity; what is not listed becomes Identity or, with several operands, Sum.
 OTHER = {
     "Add": "Mul", "Mul": "Add", "Sub": "Add", "Div": "Mul", "Pow": "Div", "Erf": "Tanh", "Tanh": "Erf",
     "Sigmoid": "Tanh", "Exp": "Log", "Sqrt": "Exp", "Neg": "Abs", "Reciprocal": "Neg", "ReduceMax": "ReduceMin",
     "ReduceMin": "ReduceMax", "ReduceMean": "ReduceSum", "ReduceSum": "ReduceMean", "Softmax": "LogSoftmax",
-    "LogSoftmax": "Softmax", "Gelu": "Elu", "Swish": "Elu", "Cast": "Identity", "Concat": "Sum", "Where": "Sum",
-    "LayerNormalization": "Sum", "RMSNormalization": "Sum", "Slice": "Sum", "Split": "Sum", "Dropout": "Sum",
+    "LogSoftmax": "Softmax", "Gelu": "Elu", "Swish": "Elu", "Sum": "Max",
 }  # fmt: skip
 _NODE = re.compile(r"= (\w+) (<[^>]*> )?\(([^)]*)\)")
 
@@ -31,7 +30,7 @@ def _conditions(rule: Rule) -> Iterator[Mutant]:
         for i, c in enumerate(conditions):
             yield f"without {c.label}", (*conditions[:i], *conditions[i + 1 :])
             if c.kind in ("value", "keepdims"):
-                other = not c.equals if isinstance(c.equals, bool) else c.equals * 1.01
+                other = not c.equals if isinstance(c.equals, bool) else c.equals * 1.01 or 0.01
                 yield f"{c.label} is {other}", (*conditions[:i], replace(c, equals=other), *conditions[i + 1 :])
             if len(c.of) == 2 and c.kind == "halves":
                 swapped = replace(c, of=c.of[::-1])
@@ -49,7 +48,8 @@ def _texts(rule: Rule) -> Iterator[Mutant]:
     for k, text in enumerate(rule.texts):
         for node in _NODE.finditer(text.text):
             op, attributes, operands = node[1], node[2] or "", [o.strip() for o in node[3].split(",")]
-            forms = {f"{op} is {OTHER[op]}": f"= {OTHER[op]} ({node[3]})"}
+            other = OTHER.get(op, "Identity" if len(operands) == 1 else "Sum")
+            forms = {f"{op} is {other}": f"= {other} ({node[3]})"}
             if len(operands) > 1 and op not in COMMUTATIVE and operands[0] != operands[1]:
                 swapped = ", ".join((operands[1], operands[0], *operands[2:]))
                 forms[f"{op} swapped"] = f"= {op} {attributes}({swapped})"
@@ -86,6 +86,11 @@ def test_every_mutant_is_noticed(rule: Rule) -> None:
     cases = rule_case.cases(rule.code)
     assert not any(rule_case.complaint(rule, c) for c in cases)
     mutants = list(_mutants(rule))
-    survivors = [what for what, m in mutants if not any(rule_case.complaint(m, c) for c in cases)]
+
+    def told(what: str, mutant: Rule) -> bool:
+        near_first = sorted(cases, key=lambda c: not (c.pattern and what.endswith(c.pattern)))
+        return any(rule_case.complaint(mutant, c) for c in near_first)
+
+    survivors = [what for what, m in mutants if not told(what, m)]
     assert not survivors, f"{len(survivors)} of {len(mutants)} changes of {rule.code} go unnoticed"
     assert len(mutants) > len(rule.texts)
