@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from onnx import ModelProto
 
+from ascend_fuse.cleanup.runtime import is_counted
+from ascend_fuse.graph.assumption import Doubt
 from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.plan import Cleanup
@@ -20,6 +22,8 @@ _KEEPS = frozenset(
         "Softmax LogSoftmax LayerNormalization RMSNormalization Dropout Concat Identity"
     ).split()
 )
+
+_STRETCHES = frozenset("Add Sub Mul Div Pow Min Max Where".split())
 
 
 def _source(view: View, inference: Inference, name: str) -> str:
@@ -43,6 +47,9 @@ def _operand(view: View, inference: Inference, maker: Node, name: str) -> str:
     for operand in maker.inputs:
         kind = inference.types.get(operand)
         if kind is not None and kind.shape == shape and operand not in view.initializers:
+            # A hinted operand may be narrower than it is said to be, and the operator then stretches it.
+            if len(maker.inputs) > 1 and maker.op in _STRETCHES and inference.doubt((operand,)) > Doubt.EMPTY:
+                continue
             return operand
     return ""
 
@@ -56,7 +63,9 @@ def _halves(view: View, inference: Inference, maker: Node, name: str) -> str:
         sources.add(above.inputs[0] if above is not None and above.op == "Slice" else "")
     source = sources.pop() if len(sources) == 1 else ""
     kind = inference.types.get(source)
-    return source if kind is not None and kind.shape == inference.types[name].shape else ""
+    if kind is None or inference.doubt((source, name)) is Doubt.TOLD:
+        return ""
+    return source if kind.shape == inference.types[name].shape else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ def find_redirects(view: View, inference: Inference) -> tuple[Redirect, ...]:
     """The Shape nodes of the graph that an earlier value serves as well."""
     found: list[Redirect] = []
     for node in view.nodes:
-        if node.op == "Shape" and not node.domain and node.outputs:
+        if node.op == "Shape" and not node.domain and node.outputs and not is_counted(view, node.inputs[0]):
             source = _source(view, inference, node.inputs[0])
             if source != node.inputs[0]:
                 found.append(Redirect(node.index, node.label, node.outputs[0], node.inputs[0], source))
