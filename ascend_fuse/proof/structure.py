@@ -1,116 +1,206 @@
 """The structural proof: the fused model with its bodies expanded is the input graph, node for node.
 
 Independent of the edit and of `inline`: both graphs are numbered value by value (operator, attributes, numbers of the
-operands), fused nodes as the nodes of their function, and the counts of each number must agree.
+operands, what its graphs make), fused nodes as the nodes of their function, and the counts of each number must agree.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from onnx import AttributeProto, ModelProto, NodeProto, numpy_helper
+import numpy as np
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, numpy_helper
 
 from ascend_fuse.error import InternalError
-from ascend_fuse.graph.view import captures, constant_value, subgraphs, tensor_is_small
+from ascend_fuse.graph.path import bodies, function_path
+from ascend_fuse.graph.view import Constant, captures, constant_value, subgraphs, tensor_is_small
 from ascend_fuse.region.step import SMALL_HOST
 
 DOMAIN = "ai.ascendfuse"
+NONE = -1  # the number of an operand that is left out
+Bodies = Mapping[str, list[tuple[str, GraphProto]]]  # paths and graphs by their node's first output
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How often each computation occurs, and which one makes each graph output."""
+    """How often each computation occurs, and which one makes each graph output; numbers are those of one `Numbers`."""
 
-    nodes: Counter[bytes]
-    outputs: Mapping[str, bytes]
-    labels: Mapping[bytes, str]
+    nodes: Counter[int]
+    outputs: Mapping[str, int]
+    labels: Mapping[int, str]
 
 
-def _hash(*parts: bytes) -> bytes:
-    h = hashlib.blake2b(digest_size=16)
-    for p in parts:
-        h.update(len(p).to_bytes(4, "little"))
-        h.update(p)
-    return h.digest()
+class Numbers:
+    """Gives equal computations the same number, in every signature that is taken with it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, int] = {}
+
+    def __call__(self, *key: Hashable) -> int:
+        return self._known.setdefault(key, len(self._known))
+
+    def leaf(self, name: str) -> int:
+        """A value that counts by its name."""
+        return self("leaf", name)
+
+    def constant(self, name: str, value: object) -> int:
+        """Constants that a body may carry count by value, others by name."""
+        array = np.asarray(value)
+        carried = array.size == 1 or (array.ndim <= 1 and array.dtype.kind in "iu" and array.size <= SMALL_HOST)
+        if name and not carried:
+            return self.leaf(name)
+        data = repr(array.tolist()) if array.dtype.kind == "O" else array.tobytes()  # strings are references
+        return self("constant", str(array.dtype), array.shape, data)
+
+
+class Values(dict[str, int]):
+    """Value name → number in one graph; what it does not make is looked up in the graph around it."""
+
+    def __init__(self, outer: Values | None = None) -> None:
+        self._outer = outer
+
+    def number(self, name: str, numbers: Numbers) -> int:
+        """The value's number, that of its name when nothing is known of it."""
+        found = self.get(name)
+        if found is not None:
+            return found
+        return numbers.leaf(name) if self._outer is None else self._outer.number(name, numbers)
+
+
+class StandIn(Protocol):
+    """What a cleanup claims of a node (`cleanup.claim.Claim`): another value, a constant, or that nobody reads it."""
+
+    @property
+    def node(self) -> int: ...
+    @property
+    def output(self) -> str: ...
+    @property
+    def kept(self) -> str: ...
+    @property
+    def constant(self) -> Constant | None: ...
 
 
 class _Numbering:
-    def __init__(self, model: ModelProto, redirected: Mapping[str, str]) -> None:
-        self.functions = {f.name: f for f in model.functions if f.domain == DOMAIN}
-        self.redirected = redirected  # Shape node output → the value that it reads since the cleanup
-        self.nodes: Counter[bytes] = Counter()
-        self.labels: dict[bytes, str] = {}
-        self.values: dict[str, bytes] = {}
-        inputs = {v.name for v in model.graph.input}
-        for v in inputs:
-            self.values[v] = _hash(b"input", v.encode())
-        for t in model.graph.initializer:
+    """Numbers the scopes of one model; `redirected`: Shape node output → the value that it reads since the cleanup.
+
+    `claims`: by path of scope and position of a node, what stands in for its output since the cleanup.
+    """
+
+    def __init__(
+        self,
+        model: ModelProto,
+        numbers: Numbers,
+        redirected: Mapping[str, str],
+        claims: Mapping[str, Mapping[int, StandIn]],
+    ) -> None:
+        self.bodies = {f.name: f for f in model.functions if f.domain == DOMAIN}
+        self.numbers = numbers
+        self.redirected = redirected
+        self.claims = claims
+        self.nodes: Counter[int] = Counter()
+        self.labels: dict[int, str] = {}
+
+    def graph(self, graph: GraphProto, outer: Values | None, path: str, kind: str = "") -> Values:
+        """The numbers of the graph's values; its inputs count by name in the main graph, by position in others.
+
+        `path` finds the scope's claims; `kind`, the attributes on the way, is part of the numbers.
+        """
+        values = Values(outer)
+        inputs = {v.name for v in graph.input}
+        for k, v in enumerate(graph.input):
+            values[v.name] = self.numbers("input", kind, k if kind else v.name)
+        for t in graph.initializer:
             small = tensor_is_small(t) and t.name not in inputs
-            value = numpy_helper.to_array(t) if small else None
-            self.values[t.name] = _leaf(t.name) if value is None else _constant(t.name, value)
-        for s in model.graph.sparse_initializer:
-            self.values[s.values.name] = _leaf(s.values.name)
+            held = numpy_helper.to_array(t) if small else None
+            values[t.name] = self.numbers.leaf(t.name) if held is None else self.numbers.constant(t.name, held)
+        for s in graph.sparse_initializer:
+            values[s.values.name] = self.numbers.leaf(s.values.name)
+        self.list(graph, values, path, kind)
+        return values
 
-    def graph(self, nodes: Iterable[NodeProto], values: dict[str, bytes], label: str = "") -> None:
-        """Number nodes in order; `values` maps names to numbers."""
-        for node in nodes:
-            if node.domain == DOMAIN:
-                self._call(node, values)
+    def function(self, function: FunctionProto, path: str) -> Values:
+        """The same for a function's body."""
+        values = Values()
+        values.update((name, self.numbers("input", path, k)) for k, name in enumerate(function.input))
+        self.list(function, values, path, path)
+        return values
+
+    def list(self, graph: GraphProto | FunctionProto, values: Values, path: str, kind: str, label: str = "") -> None:
+        """Number the nodes in order; `values` maps names to numbers."""
+        claims = self.claims.get(path, {})
+        inside = bodies(graph, path)
+        for k, node in enumerate(graph.node):
+            if k in claims:
+                self._claimed(claims[k], values)
+            elif node.domain == DOMAIN:
+                self._call(node, values, path, kind)
             else:
-                self._node(node, values, label)
+                self._node(node, values, kind, label, inside)
 
-    def _call(self, node: NodeProto, values: dict[str, bytes]) -> None:
-        function = self.functions.get(node.op_type)
-        if function is None or (len(function.input), len(function.output)) != (len(node.input), len(node.output)):
+    def _claimed(self, claim: StandIn, values: Values) -> None:
+        """The node is gone; readers of its output read what stands in for it."""
+        if claim.constant is not None:
+            values[claim.output] = self.numbers.constant("", claim.constant)
+        elif claim.kept:
+            values[claim.output] = values.number(claim.kept, self.numbers)
+
+    def _call(self, node: NodeProto, values: Values, path: str, kind: str) -> None:
+        body = self.bodies.get(node.op_type)
+        if body is None or (len(body.input), len(body.output)) != (len(node.input), len(node.output)):
             what = f"{node.name} does not fit its body {node.op_type}"
             raise InternalError(what, where="structural proof", do="please report the model; nothing was written")
-        inner = {f: values[a] for f, a in zip(function.input, node.input, strict=True)}
-        self.graph(function.node, inner, node.name)
-        for f, a in zip(function.output, node.output, strict=True):
+        inner = Values()
+        inner.update((f, values.number(a, self.numbers)) for f, a in zip(body.input, node.input, strict=True))
+        self.list(body, inner, path, kind, node.name)
+        for f, a in zip(body.output, node.output, strict=True):
             values[a] = inner[f]
 
-    def _node(self, node: NodeProto, values: dict[str, bytes], label: str) -> None:
-        constant = constant_value(node) if node.op_type == "Constant" and node.domain in ("", "ai.onnx") else None
+    def _node(self, node: NodeProto, values: Values, kind: str, label: str, inside: Bodies) -> None:
+        op, domain = node.op_type, node.domain if node.domain != "ai.onnx" else ""
+        outputs = node.output
+        constant = constant_value(node) if op == "Constant" and not domain else None
         if constant is not None:
-            values[node.output[0]] = _constant("", constant)
+            values[outputs[0]] = self.numbers.constant("", constant)
             return
         inputs = list(node.input)
         while inputs and not inputs[-1]:
             inputs.pop()
-        if node.op_type == "Shape" and node.output[0] in self.redirected:
-            inputs[0] = self.redirected[node.output[0]]
-        parts = [values.get(i, _leaf(i)) if i else b"-" for i in inputs]
-        domain = b"" if node.domain == "ai.onnx" else node.domain.encode()
-        number = _hash(node.op_type.encode(), domain, *_attributes(node), *parts, *_captured(node, values))
+        if op == "Shape" and not kind and outputs[0] in self.redirected:
+            inputs[0] = self.redirected[outputs[0]]
+        parts = [values.number(i, self.numbers) if i else NONE for i in inputs]
+        number = self.numbers(
+            kind, op, domain, node.overload, *_attributes(node), *parts, *self._nested(node, values, kind, inside)
+        )
         self.nodes[number] += 1
-        self.labels.setdefault(number, label or node.name or f"{node.op_type}({node.output[0]})")
-        for k, o in enumerate(node.output):
+        if number not in self.labels:
+            self.labels[number] = label or node.name or f"{op}({''.join(outputs[:1])})"
+        for k, o in enumerate(outputs):
             if o:
-                values[o] = _hash(number, k.to_bytes(2, "little"))
+                values[o] = self.numbers(number, k) if k else number
 
-
-def _leaf(name: str) -> bytes:
-    return _hash(b"leaf", name.encode())
-
-
-def _constant(name: str, value: object) -> bytes:
-    """Constants that a body may carry count by value, others by name."""
-    import numpy as np
-
-    array = np.asarray(value)
-    carried = array.size == 1 or (array.ndim <= 1 and array.dtype.kind in "iu" and array.size <= SMALL_HOST)
-    if name and not carried:
-        return _leaf(name)
-    data = repr(array.tolist()).encode() if array.dtype.kind == "O" else array.tobytes()  # strings are references
-    return _hash(b"constant", str(array.dtype).encode(), repr(array.shape).encode(), data)
+    def _nested(self, node: NodeProto, values: Values, kind: str, inside: Bodies) -> Iterator[Hashable]:
+        """What the node's graphs make; their nodes are counted as well, but for those of unknown operators."""
+        if not node.attribute:
+            return
+        known = inside.get("".join(node.output[:1]), [])
+        for (path, graph), (name, _) in zip(known, subgraphs(node), strict=False):
+            inner = self.graph(graph, values, path, f"{kind}/{name}")
+            yield name
+            yield from (inner.number(v.name, self.numbers) for v in graph.output)
+        if not known:
+            for name, graph in subgraphs(node):
+                yield from (name, graph.SerializeToString(deterministic=True))
+                yield from (values.number(c, self.numbers) for c in dict.fromkeys(captures(graph)))
 
 
 def _attributes(node: NodeProto) -> list[bytes]:
     out: list[bytes] = []
     for a in sorted(node.attribute, key=lambda a: a.name):
+        if a.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
+            continue
         bare = AttributeProto()
         bare.CopyFrom(a)
         bare.ClearField("doc_string")
@@ -118,16 +208,22 @@ def _attributes(node: NodeProto) -> list[bytes]:
     return out
 
 
-def _captured(node: NodeProto, values: Mapping[str, bytes]) -> list[bytes]:
-    names = sorted({c for _, g in subgraphs(node) for c in captures(g) if c in values})
-    return [part for n in names for part in (n.encode(), values[n])]
-
-
-def signature(model: ModelProto, redirected: Mapping[str, str] | None = None) -> Signature:
-    """The model's computations; take it of the input before the edit."""
-    numbering = _Numbering(model, redirected or {})
-    numbering.graph(model.graph.node, numbering.values)
-    outputs = {v.name: numbering.values.get(v.name, _leaf(v.name)) for v in model.graph.output}
+def signature(
+    model: ModelProto,
+    numbers: Numbers,
+    redirected: Mapping[str, str] | None = None,
+    claims: Mapping[str, Sequence[StandIn]] | None = None,
+) -> Signature:
+    """The model's computations as they are to be after the edit; take it of the input before."""
+    placed = {path: {c.node: c for c in found} for path, found in (claims or {}).items()}
+    numbering = _Numbering(model, numbers, redirected or {}, placed)
+    values = numbering.graph(model.graph, None, "")
+    outputs = {v.name: values.number(v.name, numbers) for v in model.graph.output}
+    for function in model.functions:
+        if function.domain != DOMAIN:
+            path = function_path(function)
+            made = numbering.function(function, path)
+            outputs |= {f"{path}: {o}": made.number(o, numbers) for o in function.output}
     return Signature(numbering.nodes, outputs, numbering.labels)
 
 

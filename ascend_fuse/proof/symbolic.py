@@ -23,7 +23,7 @@ from ascend_fuse.rule.pattern import COMMUTATIVE, Pattern
 Term = int  # the number of a computation: equal computations have one number, so shared values cost nothing
 Definitions = Mapping[str, Sequence[Pattern]]
 # The elements stay as they are and only their extents change, which the evaluation sees.
-_TRANSPARENT = frozenset(("Expand", "Unsqueeze", "Squeeze", "Reshape", "Identity"))
+_TRANSPARENT = frozenset(("Expand", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Identity"))
 _REDUCTIONS = {f"reduce_{k.lower()}": f"Reduce{k}" for k in ("Sum", "Mean", "Max", "Min")}
 MAX_READINGS = 64  # ways to choose one of its definitions for each idiom of a program
 

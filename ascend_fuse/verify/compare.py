@@ -99,7 +99,7 @@ def check_sizes(path: Path, sizes: Mapping[str, int]) -> None:
 
 def _load(path: Path) -> onnx.ModelProto:
     model = read_model(path)
-    check_external(model, path.parent)
+    check_external(model, path)
     return model
 
 

@@ -18,7 +18,7 @@ from ascend_fuse.graph.load import read_model
 from ascend_fuse.verify.walk import all_nodes
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
-_ERRORS_ONLY = 3  # ONNX Runtime's log severity: warnings about unused initializers are no news
+_SILENT = 4  # ONNX Runtime's log severity: what fails is raised as well, and told in our words
 
 
 @cache
@@ -42,7 +42,7 @@ class Runner:
         self.where = where
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = _ERRORS_ONLY
+        options.log_severity_level = _SILENT
         # Prepacking copies each weight: over the memory of a machine that holds the weights once.
         options.add_session_config_entry("session.disable_prepacking", "1")
         if folder is not None:

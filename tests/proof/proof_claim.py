@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import onnx.parser
 from onnx import ModelProto
 
-from ascend_fuse.emit.edit import apply
+from ascend_fuse.emit.edit import Editor
 from ascend_fuse.engine import Engine, bounds, load_soc
 from ascend_fuse.graph.launch import launches_by_node
-from ascend_fuse.graph.shape import infer
+from ascend_fuse.graph.scope import infer, scopes
 from ascend_fuse.graph.size import Sizes
 from ascend_fuse.graph.view import View
 from ascend_fuse.planning import Planner
-from ascend_fuse.proof.program import Claim
+from ascend_fuse.proof.trial import Claim
 from ascend_fuse.rule.load import load_rules
 from ascend_fuse.rule.pattern import Pattern
 
@@ -121,12 +121,14 @@ def sample(name: str) -> Sample:
     model = parse(name)
     before = onnx.ModelProto()
     before.CopyFrom(model)
-    inference = infer(model)
+    inference = infer(model)[""]
     view = View(model.graph, 18, inference.types)
     rules = load_rules([])
     engine = Engine(load_soc("Ascend910B3"), bounds(min_gain=0.0))
     planner = Planner(view, launches_by_node(model), inference.values, rules, engine, Sizes({}))
-    fused = apply(model, view, planner.run().chosen, "Ascend910B3", {})
+    editor = Editor(model, "Ascend910B3")
+    fused = editor.apply(scopes(model)[-1], view, planner.run().chosen)
+    editor.finish({})
     claims = [
         Claim(
             f.body.function.name,

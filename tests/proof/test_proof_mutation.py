@@ -17,7 +17,8 @@ from ascend_fuse.error import InternalError
 from ascend_fuse.program.op import table
 from ascend_fuse.program.program import Instr, Operand, Program, Value
 from ascend_fuse.program.text import print_program
-from ascend_fuse.proof.program import Claim, check, prove_programs
+from ascend_fuse.proof.program import check, prove_programs
+from ascend_fuse.proof.trial import Claim
 
 CENTRED = "the mean of x·c is the mean of c², as c = x - mean(x) has mean 0"
 EVEN = "|-x| is |x|"

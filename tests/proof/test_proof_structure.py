@@ -13,12 +13,12 @@ from proof_claim import TEXTS, sample
 
 import ascend_fuse
 from ascend_fuse.error import InternalError
-from ascend_fuse.proof.structure import prove_structure, signature
+from ascend_fuse.proof.structure import Numbers, prove_structure, signature
 
 # Two regions with bodies of their own, nodes beside them, a constant that a body carries, an attribute in a body.
 TEXT = """
 <ir_version: 10, opset_import: ["": 18]>
-g (float[4,256,64] x, float[4,256,64] r, float[64,64] w) => (float[4,256,64] y, float[4,256,64] z)
+g (float[4,256,64] x, float[4,256,64] r, float[64,64] w) => (float[4,256,64] y, float[256,4,64] z)
 <float scale = {0.125}, float[64] gain, float[64] bias>
 {
   s = Sub (x, r)
@@ -27,7 +27,7 @@ g (float[4,256,64] x, float[4,256,64] r, float[64,64] w) => (float[4,256,64] y, 
   a = Mul (p, scale)
   b = Sub (a, s)
   y = LeakyRelu <alpha = 0.1> (b)
-  z = Transpose <perm = [0, 1, 2]> (n)
+  z = Transpose <perm = [1, 0, 2]> (n)
 }
 """
 
@@ -167,7 +167,8 @@ MUTATIONS: tuple[Callable[[ModelProto], None], ...] = (
 def test_the_fused_model_is_proved() -> None:
     model = fused()
     assert len(calls(model)) == 2
-    prove_structure(signature(original()), signature(model))
+    numbers = Numbers()
+    prove_structure(signature(original(), numbers), signature(model, numbers))
 
 
 @pytest.mark.parametrize("mutate", MUTATIONS, ids=lambda m: m.__name__)
@@ -176,8 +177,9 @@ def test_a_change_is_refused(mutate: Callable[[ModelProto], None]) -> None:
     before = model.SerializeToString(deterministic=True)
     mutate(model)
     assert model.SerializeToString(deterministic=True) != before
+    numbers = Numbers()
     with pytest.raises(InternalError) as caught:
-        prove_structure(signature(original()), signature(model))
+        prove_structure(signature(original(), numbers), signature(model, numbers))
     assert caught.value.where == "structural proof"
     assert caught.value.exit_code == 5
 
@@ -192,11 +194,13 @@ def test_names_order_and_documentation_do_not_matter() -> None:
     copies = [NodeProto.FromString(n.SerializeToString()) for n in moved]
     del model.graph.node[:]
     model.graph.node.extend(copies)
-    prove_structure(signature(original()), signature(model))
+    numbers = Numbers()
+    prove_structure(signature(original(), numbers), signature(model, numbers))
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_sample_is_proved(name: str) -> None:
     made = sample(name)
-    prove_structure(signature(made.before), signature(made.after))
+    numbers = Numbers()
+    prove_structure(signature(made.before, numbers), signature(made.after, numbers))
     assert calls(made.after)

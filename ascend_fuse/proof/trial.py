@@ -1,0 +1,163 @@
+"""One claim of the program proof, and one choice of sizes to run it at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from ascend_fuse.graph.dim import evaluate as evaluate_dim
+from ascend_fuse.graph.type import ONNX_OF_DTYPE
+from ascend_fuse.graph.value import ShapeValue
+from ascend_fuse.graph.view import constant_value
+from ascend_fuse.program.evaluate import dtype_of
+from ascend_fuse.program.program import Extent, Input, Program, Type
+from ascend_fuse.region.build import Built
+
+Array = npt.NDArray[Any]
+SPECIAL = 0.0  # instead of a magnitude: values at and beside the program's own literals, where comparisons decide
+INTEGER_SAFE, SMALL_FILL = 100.0, 1e5  # greatest special values: of what is cast to an integer, of others
+SHAPED = frozenset(("Expand", "Reshape", "Flatten", "GroupNormalization"))  # not every size fits them
+HALF: dict[int, int] = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A program and the body that it must equal; `hosts` are the known values of host inputs by position."""
+
+    op_type: str
+    built: Built
+    nodes: tuple[NodeProto, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    opset: int
+    hosts: Mapping[int, ShapeValue]
+    rule: str = ""  # the one that names the region
+
+
+def _widened(dtype: str) -> str:
+    return "f32" if dtype in ("f16", "bf16") else dtype
+
+
+def widened(program: Program) -> Program:
+    """The program with half types computed in f32."""
+
+    def wide(t: Type) -> Type:
+        return replace(t, dtype=_widened(t.dtype))
+
+    inputs = tuple(replace(i, type=wide(i.type)) for i in program.inputs)
+    instrs = tuple(replace(i, type=wide(i.type)) for i in program.instrs)
+    return replace(program, inputs=inputs, instrs=instrs)
+
+
+def _trains(dropout: NodeProto, nodes: Sequence[NodeProto]) -> bool:
+    """Whether a Dropout of a body draws its mask."""
+    name = dropout.input[2] if len(dropout.input) > 2 else ""
+    value = next((constant_value(n) for n in nodes if name and name in n.output), None)
+    return value is not None and bool(value)
+
+
+def _wide_node(node: NodeProto) -> NodeProto:
+    out = NodeProto()
+    out.CopyFrom(node)
+    for a in out.attribute:
+        if a.name == "to" and out.op_type == "Cast":
+            a.i = HALF.get(a.i, a.i)
+        if a.name == "value" and a.t.data_type in HALF:
+            a.t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(a.t).astype(np.float32)))
+    return out
+
+
+class Trial:
+    """One choice of sizes for a claim."""
+
+    def __init__(self, claim: Claim, rng: np.random.Generator, ones: bool, equal: int = 0) -> None:
+        self.claim = claim
+        self.equal = equal
+        self.model: dict[str, int] = {}  # the model's own symbols, where host inputs spell sizes out
+        self.rng = rng
+        self.ones = ones
+        self.program = widened(claim.built.program)
+        self.sizes = self._sizes(ones)
+
+    def _sizes(self, ones: bool) -> dict[str, int]:
+        """Small sizes for the program's symbols; where host inputs spell sizes out, through the model's own symbols."""
+        symbols = self.program.symbols
+        fixed = any(n.op_type in SHAPED for n in self.claim.nodes)
+        if not self.claim.hosts and not fixed:
+            return {s: 1 if ones and k % 2 else int(self.rng.integers(2, 8)) for k, s in enumerate(symbols)}
+        self.model = {n: self.equal or int(self.rng.integers(2, 6)) for n in sorted(self._names())}
+        return {s: evaluate_dim(self.claim.built.sizes[s], self.model) for s in symbols}
+
+    def _names(self) -> set[str]:
+        dims = [*self.claim.built.sizes.values()]
+        dims += [i for h in self.claim.hosts.values() for i in h.items if i is not None and not isinstance(i, bool)]
+        return {n for d in dims if not isinstance(d, int) for n in d.symbols}
+
+    @property
+    def elements(self) -> int:
+        """Of the program's space."""
+        return math.prod(self.size(e) for e in (*self.program.rows, *(self.program.cols or ())))
+
+    def size(self, e: Extent) -> int:
+        return e if isinstance(e, int) else self.sizes[e]
+
+    def feed(self, k: int, line: Input, magnitude: float) -> Array:
+        """A random tensor for an input; floats keep away from zero by sign and size alike."""
+        if line.host and k in self.claim.hosts:
+            host = self.claim.hosts[k]
+            items = [i if isinstance(i, bool) else evaluate_dim(i, self.model) for i in host.items if i is not None]
+            return np.asarray(items, dtype_of(line.type.dtype)).reshape(host.shape)
+        shape = tuple(math.prod(self.size(e) for e in size) for size in line.tensor_shape)
+        dtype = line.type.dtype
+        if dtype == "bool":
+            return np.asarray(self.rng.random(shape) > 0.4)
+        if dtype in ("f32", "f64") and magnitude == SPECIAL:
+            return np.asarray(self.rng.choice(self.pool, shape), dtype_of(dtype))
+        if dtype in ("f32", "f64"):
+            drawn = self.rng.standard_normal(shape)
+            if magnitude < 0:
+                drawn = np.abs(drawn) * (-1 if self.ones else 1)
+            return np.asarray(drawn * magnitude, dtype_of(dtype))
+        low = 0 if dtype.startswith("u") else -5
+        return np.asarray(self.rng.integers(low, 9, shape), dtype_of(dtype))
+
+    @cached_property
+    def pool(self) -> list[float]:
+        """Zero, small numbers, and the literals with their neighbours; none that an integer could not hold."""
+        casts = any(i.op == "cast" and i.type.dtype[0] in "iu" for i in self.program.instrs)
+        limit = INTEGER_SAFE if casts else SMALL_FILL
+        found = {float(o) for i in self.program.instrs for o in i.operands if isinstance(o, float)}
+        near = sorted(v for v in found if abs(v) <= limit)
+        return [0.0, 0.25, -0.25, 1.0, -1.0, 2.0, *(v * by for v in near for by in (1.0, -1.0, 0.995, 1.005))]
+
+    def body(self) -> tuple[ModelProto, list[str]]:
+        """The body as a model with all its values as outputs, also the masks that it draws; the masks' names."""
+        nodes = [_wide_node(n) for n in self.claim.nodes]
+        masks: list[str] = []
+        for n in nodes:
+            if n.op_type == "Dropout" and _trains(n, nodes):
+                if len(n.output) < 2 or not n.output[1]:
+                    del n.output[1:]
+                    n.output.append(f"mask_{len(masks)}")
+                masks.append(n.output[1])
+        ins = [
+            helper.make_tensor_value_info(name, ONNX_OF_DTYPE[line.type.dtype], None)
+            for name, line in zip(self.claim.inputs, self.program.inputs, strict=True)
+        ]
+        types = self.program.types()
+        outs = [
+            helper.make_tensor_value_info(name, ONNX_OF_DTYPE[types[o.name].dtype], None)
+            for name, o in zip(self.claim.outputs, self.program.outputs, strict=True)
+        ]
+        shown = {*self.claim.outputs, ""}
+        inner = [o for n in nodes if n.op_type != "Constant" for o in n.output if o not in shown]
+        outs += [ValueInfoProto(name=name) for name in inner]
+        graph = helper.make_graph(nodes, "body", ins, outs)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.claim.opset)], ir_version=8), masks
