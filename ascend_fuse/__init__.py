@@ -1,6 +1,7 @@
 """Fuse the small operators of an ONNX model into kernels for Ascend chips, proven equal.
 
-`optimize(model) -> Result`, `inline(model, output)`; everything heavy is imported on first use.
+`optimize(model) -> Result`, `apply(model, plan) -> Result`, `optimize_all(models, output) -> Batch`,
+`inline(model, output)`; everything heavy is imported on first use.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 __all__ = [
-    "AscendFuseError", "InternalError", "ModelError", "Plan", "Result", "RuleError", "SocError", "UsageError",
-    "VerificationError", "__version__", "inline", "optimize",
+    "AscendFuseError", "Batch", "InternalError", "ModelError", "Plan", "Result", "RuleError", "Settings", "SocError",
+    "UsageError", "VerificationError", "__version__", "apply", "inline", "optimize", "optimize_all", "read_plan",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from ascend_fuse.batch import Batch, optimize_all
+    from ascend_fuse.config import Settings
     from ascend_fuse.error import (
         AscendFuseError,
         InternalError,
@@ -23,10 +26,16 @@ if TYPE_CHECKING:
         UsageError,
         VerificationError,
     )
-    from ascend_fuse.pipeline import Result, inline, optimize
+    from ascend_fuse.pipeline import apply, inline, optimize
     from ascend_fuse.plan import Plan
+    from ascend_fuse.plan_file import read_plan
+    from ascend_fuse.task import Result
 
-_HOME = {"optimize": "pipeline", "inline": "pipeline", "Result": "pipeline", "Plan": "plan"}
+_HOME = {
+    "optimize": "pipeline", "apply": "pipeline", "inline": "pipeline", "Result": "task", "Plan": "plan",
+    "read_plan": "plan_file", "Batch": "batch", "optimize_all": "batch",
+    "Settings": "config",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

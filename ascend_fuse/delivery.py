@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,26 +23,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Where a run reads (`source`, None for a model in memory) and what it writes."""
+    """Where a run reads (`source`, None for a model in memory; `reviewed`, a plan) and what it writes."""
 
     source: Path | None
     target: Path | None
     in_place: bool = False
-    weights: Weights = "keep"
+    weights: Weights = "copy"
     reports: tuple[Path, ...] = ()
+    plan: Path | None = None
+    reviewed: Path | None = None
 
-    def check(self) -> None:
-        """Before anything is read: every path can be written, none is another. Raises UsageError."""
+    def check(self, options: Sequence[tuple[str, Path]] = ()) -> None:
+        """Before anything is read: every path can be written, none is another or of `options`. Raises UsageError."""
         if self.target is not None:
             check_target(self.source, self.target, self.in_place)
         for path in self.reports:
             check_file(path, "report")
-        check_apart(self._reports(), [*self._model("the input", self.source), *self._model("the output", self.target)])
+        if self.plan is not None:
+            check_file(self.plan, "plan")
+        read = [*self._one("the input", self.source), *self._one("the plan to apply", self.reviewed)]
+        check_apart(self._texts(), [*read, *self._one("the output", self.target)])
+        check_apart(self._one("the output", self.target), self._one("the plan to apply", self.reviewed))
+        check_apart([*self._one("the output", self.target), *self._texts()], options)
 
     def placings(self, model: ModelProto) -> tuple[Placing, ...]:
         """Once the model is read: no data file is written over; what becomes of them. Raises UsageError."""
         names = external_files(model)
-        written = [*self._model("the output", self.target), *self._reports()]
+        written = [*self._one("the output", self.target), *self._texts()]
         folder = self._folder()
         for parent, role in ((self.source and self.source.parent, "input"), (folder, "output")):
             if parent is not None:
@@ -67,11 +74,11 @@ class Delivery:
         linked = self.target.is_symlink() and not self.in_place
         return self.target.resolve().parent if linked else self.target.parent
 
-    def _reports(self) -> list[tuple[str, Path]]:
-        return [("the report", path) for path in self.reports]
+    def _texts(self) -> list[tuple[str, Path]]:
+        return [*(("the report", path) for path in self.reports), *self._one("the plan", self.plan)]
 
     @staticmethod
-    def _model(role: str, path: Path | None) -> list[tuple[str, Path]]:
+    def _one(role: str, path: Path | None) -> list[tuple[str, Path]]:
         return [] if path is None else [(role, path)]
 
 

@@ -9,14 +9,11 @@ from ascend_fuse.graph.dim import Dim, evaluate, product
 from ascend_fuse.graph.type import DTYPE_BYTES
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.plan import Totals
+from ascend_fuse.program.program import Program
 from ascend_fuse.program.text import print_program
 from ascend_fuse.region.build import Built
 
-
-def sized(built: Built, sizes: Mapping[str, int]) -> Part:
-    """The program's text with a number for each of its symbols."""
-    numbers = tuple(max(evaluate(built.sizes[s], sizes), 1) for s in built.program.symbols)
-    return print_program(built.program), numbers
+COUNTED = 1 << 60  # elements: absurd declared shapes stay numbers that the engine's floats can hold
 
 
 class Estimate:
@@ -26,9 +23,19 @@ class Estimate:
         self.view = view
         self.engine = engine
         self.sizes = sizes
+        self._parts: dict[int, tuple[Program, Part]] = {}  # by the identity of a program that is held here
+
+    def part(self, built: Built) -> Part:
+        """The program's text with a number for each of its symbols; many regions share one program."""
+        program = built.program
+        known = self._parts.get(id(program))
+        if known is None:
+            numbers = tuple(max(evaluate(built.sizes[s], self.sizes), 1) for s in program.symbols)
+            known = self._parts[id(program)] = program, (print_program(program), numbers)
+        return known[1]
 
     def _count(self, dims: Sequence[Dim]) -> int:
-        return max(evaluate(product(dims), self.sizes), 0)
+        return min(max(evaluate(product(dims), self.sizes), 0), COUNTED)
 
     def tensor_bytes(self, name: str) -> int:
         """Bytes of a tensor, 0 when its shape is not known."""
@@ -59,5 +66,5 @@ class Estimate:
 
     def program(self, built: Built) -> Totals | None:
         """One launch of the program; None when the chip cannot run it."""
-        cost = self.engine.cost(sized(built, self.sizes))
+        cost = self.engine.cost(self.part(built))
         return None if cost is None else Totals(1, int(cost.hbm_bytes), cost.total_us)

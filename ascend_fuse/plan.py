@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ascend_fuse.reason import Figure, Miss
 
@@ -115,6 +115,10 @@ class Plan:
     rule_names: Mapping[str, str]
     undeclared_dims: int = 0  # sizes that were assumed and that no input declares
     already_fused: bool = False  # nothing was planned: of the totals only the launches are known
+    rules_digest: str = ""  # of all rule files, the user's included
+    platform_digest: str = ""  # of a CANN platform_config file, "" for a chip by name
+    cleanup: bool = True
+    inline_functions: bool = False
 
     def by_rule(self) -> Mapping[str, Totals]:
         """What each region's naming rule (its first) saves: launches, bytes, µs."""
@@ -135,10 +139,30 @@ def _totals(t: Totals, counted: bool) -> dict[str, Figure]:
     """`counted`: only launches are known."""
     if counted:
         return {"launches": t.launches}
-    return {"launches": t.launches, "hbm_bytes": t.hbm_bytes, "time_us": round(t.time_us, 3)}
+    return {"launches": t.launches, "hbm_bytes": t.hbm_bytes, "time_us": t.time_us}
 
 
-def _region(r: Region) -> dict[str, object]:
+def _round(t: Totals) -> Totals:
+    return replace(t, time_us=round(t.time_us, 3))
+
+
+def rounded(plan: Plan) -> Plan:
+    """The plan with its estimates as precise as they are written: µs to three digits, shares to four."""
+
+    def figures(f: Figures) -> Figures:
+        return Figures(_round(f.before), _round(f.after), round(f.assumed_share, 4), f.bound)
+
+    return replace(
+        plan,
+        regions=tuple(replace(r, figures=figures(r.figures)) for r in plan.regions),
+        misses=tuple(replace(m, cost=_round(m.cost)) for m in plan.misses),
+        totals_before=_round(plan.totals_before),
+        totals_after=_round(plan.totals_after),
+    )
+
+
+def region_json(r: Region) -> dict[str, object]:
+    """One region of `ascend-fuse/plan/1`."""
     t, f = r.tiling, r.figures
     return {
         "graph": r.graph, "name": r.name, "op_type": r.op_type, "family": r.family, "rules": list(r.rules),
@@ -157,8 +181,18 @@ def _region(r: Region) -> dict[str, object]:
     }  # fmt: skip
 
 
+def miss_json(m: NearMiss) -> dict[str, object]:
+    """One near miss of `ascend-fuse/plan/1`."""
+    return {
+        "graph": m.graph, "node": m.node, "name": m.name, "op": m.op, "rule": m.miss.rule, "code": m.miss.code,
+        "message": m.miss.message, "figures": dict(m.miss.figures), "launches": m.cost.launches,
+        "time_us": round(m.cost.time_us, 3), "hbm_bytes": m.cost.hbm_bytes,
+    }  # fmt: skip
+
+
 def to_json(plan: Plan) -> dict[str, object]:
-    """The plan as `ascend-fuse/plan/1` (docs/design/0001); deterministic."""
+    """The plan as `ascend-fuse/plan/1` (docs/design/0001); deterministic. `plan_file.from_json` reads it."""
+    plan = rounded(plan)
     counts = plan.counts()
     return {
         "schema": SCHEMA,
@@ -166,19 +200,17 @@ def to_json(plan: Plan) -> dict[str, object]:
         "model": {"nodes": plan.nodes, "opset": plan.opset, "digest": plan.digest},
         "already_fused": plan.already_fused,
         "soc": plan.soc,
+        "platform_digest": plan.platform_digest,
         "dims": dict(plan.dims),
         "assumed_dims": list(plan.assumed_dims),
         "undeclared_dims": plan.undeclared_dims,
         "bounds": dict(plan.bounds),
-        "rules": {"select": list(plan.select), "ignore": list(plan.ignore)},
+        "rules": {"select": list(plan.select), "ignore": list(plan.ignore), "digest": plan.rules_digest},
+        "cleanup": plan.cleanup,
+        "inline_functions": plan.inline_functions,
         "cleanups": [{"graph": c.graph, "rule": c.rule, "node": c.node, "what": c.what} for c in plan.cleanups],
-        "regions": [_region(r) for r in plan.regions],
-        "misses": [
-            {"graph": m.graph, "node": m.node, "name": m.name, "op": m.op, "rule": m.miss.rule, "code": m.miss.code,
-             "message": m.miss.message, "figures": dict(m.miss.figures), "time_us": round(m.cost.time_us, 3),
-             "hbm_bytes": m.cost.hbm_bytes}
-            for m in plan.misses
-        ],
+        "regions": [region_json(r) for r in plan.regions],
+        "misses": [miss_json(m) for m in plan.misses],
         "totals": {
             "before": _totals(plan.totals_before, plan.already_fused),
             "after": _totals(plan.totals_after, plan.already_fused),

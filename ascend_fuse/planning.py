@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from ascend_fuse.account import Outcome, account
 from ascend_fuse.engine import Engine, Part
-from ascend_fuse.estimate import Estimate, sized
+from ascend_fuse.error import UsageError
+from ascend_fuse.estimate import Estimate
+from ascend_fuse.graph.size import Sizes
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
-from ascend_fuse.plan import Figures, NearMiss, Tiling, Totals
+from ascend_fuse.plan import Figures, Tiling, Totals
 from ascend_fuse.reason import Figure, Miss
 from ascend_fuse.region.build import Built
-from ascend_fuse.region.grow import Grower, Growth, Profile
+from ascend_fuse.region.grow import Grower, Growth
+from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step, idiom, order, single
 from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.match import Match
+from ascend_fuse.seed import seed_of
 from ascend_fuse.verdict import refusal, tiling
 
 CHAIN = "AF101"
@@ -40,16 +45,6 @@ class Chosen:
         return tuple(sorted(n.index for s in self.steps for n in s.nodes))
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What planning found in one graph."""
-
-    chosen: tuple[Chosen, ...]
-    misses: tuple[NearMiss, ...]
-    before: Totals
-    after: Totals
-
-
 class Planner:
     """Plans one view. `launches`: of each node; `values`: what shapes and constants say of small integer tensors."""
 
@@ -69,6 +64,7 @@ class Planner:
         self.sizes = sizes
         self.chain = any(r.code == CHAIN for r in rules.rules)
         self.anchors, near_anchors = find(view, rules, "anchor")
+        self.anchor_at = {n: m for m in self.anchors for n in m.nodes}  # matches of a role share no nodes
         idioms, near_idioms = find(view, rules, "idiom")
         self.near = (*near_idioms, *near_anchors)
         self.grower = Grower(view, self._steps(idioms), values)
@@ -85,21 +81,34 @@ class Planner:
                 steps.append(single(node))
         return steps
 
-    def run(self) -> Outcome:
-        """Regions around anchors first, then chains of what is left; every other launch gets its reason."""
+    def run(self, only: Sequence[frozenset[int]] | None = None) -> Outcome:
+        """Regions around anchors of rows first, then of elements, then chains; every other launch gets its reason.
+
+        `only`: the nodes of the regions that a saved plan wants. Each is taken whole or not at all, nothing else is,
+        and only their nodes have misses.
+        """
+        if only is None:
+            self._search()
+            return account(self, self.view.nodes)
+        for nodes in only:
+            self._take(nodes)
+        return account(self, [self.view.nodes[k] for k in sorted({k for nodes in only for k in nodes})])
+
+    def _search(self) -> None:
         self._gate_reductions()
-        for match in sorted(self.anchors, key=lambda m: m.nodes):
-            self._try(self.grower.steps[match.nodes[-1]])
+        for match in sorted(self.anchors, key=_precedence):
+            self._try(seed_of(match, self.view, self.grower))
         for node in self.view.nodes:
             step = self.grower.steps.get(node.index)
             if step is not None and step.index == node.index and self._starts_chain(step):
                 self._try(step, chain=True)
-        return self._outcome()
 
     def _gate_reductions(self) -> None:
         """A reduction belongs to a region only where a chosen rule names it."""
         covered = {n for m in self.anchors for n in m.nodes}
-        dropped, _ = find(self.view, RuleSet(self.rules.dropped), "anchor") if self.rules.dropped else ((), ())
+        dropped, _ = (
+            find(self.view, RuleSet(self.rules.dropped), "anchor", near=False) if self.rules.dropped else ((), ())
+        )
         codes = {n: m.rule.code for m in dropped for n in m.nodes}
         for step in dict.fromkeys(self.grower.steps.values()):
             if step.index in covered or not self.launches[step.index]:
@@ -138,14 +147,45 @@ class Planner:
             return
         steps, built = closed
         if sum(self.launches[n.index] for s in steps for n in s.nodes) < 2:
-            self._refuse([seed], self._alone(seed, growth))
+            self._refuse([seed], self.alone(seed, growth))
             return
         if self._judge(steps, built, chain and not self.chain):
             for index, miss in growth.refused.items():
                 if miss.code != "nothing-to-join":
                     self.beyond.setdefault(index, miss)
+        elif seed.index not in self.reasons:
+            self._try(seed, chain=True)
 
-    def _alone(self, seed: Step, growth: Growth) -> Miss:
+    def _take(self, nodes: frozenset[int]) -> None:
+        """Build and judge one region of a saved plan: grown as always, with nothing else free to join."""
+        wanted = list(dict.fromkeys(self.grower.steps[n] for n in sorted(nodes) if n in self.grower.steps))
+        free = self.grower.free
+        if not free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
+            self._lack(wanted, {}, "a node of it is in no step or in another region")
+            return
+        seeds = [seed_of(m, self.view, self.grower) for m in sorted(self._inside(nodes), key=_precedence)]
+        seed = next((s for s in (*seeds, *wanted) if isinstance(self.grower.profile(s), Profile)), None)
+        if seed is None:
+            return  # each step has its own reason
+        self.grower.free = set(nodes)
+        growth = self.grower.grow(seed, wanted)
+        closed = self.grower.close(growth.steps, growth.refused)
+        self.grower.free = free
+        if isinstance(closed, Miss) or len(closed[0]) < len(wanted):
+            self._lack(wanted, growth.refused, closed.message if isinstance(closed, Miss) else "")
+        else:
+            self._judge(*closed, ignored=False)
+
+    def _lack(self, steps: Sequence[Step], refused: Mapping[int, Miss], why: str) -> None:
+        """Each step of a region that cannot be built gets its own reason or that of the first that has one."""
+        index, miss = min(refused.items(), default=(-1, Miss("nothing-to-join", why)))
+        label = self.view.nodes[index].label if index >= 0 else ""
+        text = f"its region of the plan cannot be built: {label and label + ': '}{miss.message}"
+        for step in steps:
+            other = Miss("nothing-to-join", text, step.index, {"neighbour": label, "why": miss.code})
+            self.reasons.setdefault(step.index, refused.get(step.index, other))
+
+    def alone(self, seed: Step, growth: Growth) -> Miss:
         """Why nothing joined: what the region beside it said of it, else the nearest neighbour and its own reason.
 
         A view is named only where no neighbour is launched: it is not what stands in the way.
@@ -162,6 +202,8 @@ class Planner:
         label = self.view.nodes[index].label
         figures: dict[str, Figure] = {"neighbour": label, "why": miss.code}
         message = f"its nearest neighbour {label} cannot join: {miss.message}"
+        if launched and self.view.nodes[index].op in PRODUCTS:
+            message = f"its nearest neighbour is a product, {label}: products take no epilogue in this version"
         if launched and all(self.view.nodes[k].op in PRODUCTS for k, _ in launched):
             message = f"its only neighbour is a product, {label}: products take no epilogue in this version"
             if len(launched) > 1:
@@ -179,21 +221,41 @@ class Planner:
             for node in step.nodes:
                 if not self.launches[node.index]:
                     continue
-                alone = self.grower.profile(step) if len(step.nodes) == 1 else self._single(node.index)
+                alone = self.profile_of(node.index)
                 if isinstance(alone, Profile):
-                    parts.append(sized(alone.alone, self.sizes))
+                    parts.append(self.estimate.part(alone.alone))
         return parts
 
-    def _single(self, index: int) -> Profile | Miss:
-        return self.grower.plain(single(self.view.nodes[index]))
+    def profile_of(self, index: int) -> Profile | Miss:
+        """What a node is by itself, also inside an idiom."""
+        step = self.grower.steps[index]
+        return self.grower.profile(step) if len(step.nodes) == 1 else self.grower.plain(single(self.view.nodes[index]))
+
+    def _blamed(self, steps: Sequence[Step], code: str) -> Sequence[Step]:
+        """Whose rows do not fit on chip; they leave, so that the steps around them may fuse without them."""
+        rows = [s for s in steps if self._works_on_rows(s)]
+        if code != "ub-overflow" or not rows:
+            return steps
+        self.grower.free.difference_update(n.index for s in rows for n in s.nodes)
+        return rows
+
+    def _works_on_rows(self, step: Step) -> bool:
+        profile = self.grower.profile(step)
+        return isinstance(profile, Profile) and (profile.trait.reduces or profile.trait.moves)
 
     def _judge(self, steps: Sequence[Step], built: Built, ignored: bool) -> bool:
         """Choose the region if it pays; an `ignored` one is refused, yet kept from others as if it were chosen."""
-        part = sized(built, self.sizes)
+        part = self.estimate.part(built)
         parts = self._parts(steps)
-        verdict = self.engine.judge(part, parts)
+        try:
+            verdict = self.engine.judge(part, parts)
+        except UsageError as e:
+            if isinstance(self.sizes, Sizes) and self.sizes.given:  # else the model has such shapes
+                raise
+            self._refuse(steps, Miss("shape-mismatch", e.what))
+            return False
         if not verdict.fuse:
-            self._refuse(steps, refusal(verdict))
+            self._refuse(self._blamed(steps, verdict.code), refusal(verdict))
             return False
         nodes = {n.index for s in steps for n in s.nodes}
         self.grower.free -= nodes
@@ -209,61 +271,19 @@ class Planner:
         self.chosen.append(chosen)
         return True
 
+    def _inside(self, nodes: Set[int]) -> list[Match]:
+        """The anchors that lie in the nodes with all of theirs."""
+        touched = {m.nodes: m for n in nodes if (m := self.anchor_at.get(n)) is not None}
+        return [m for m in touched.values() if nodes >= set(m.nodes)]
+
     def _named(self, steps: Sequence[Step], nodes: set[int]) -> tuple[str, ...]:
-        """The anchors inside, the largest first, then the idioms; a chain when there is no anchor."""
-        anchors = [m for m in self.anchors if nodes.issuperset(m.nodes)]
-        anchors.sort(key=lambda m: (-len(m.nodes), m.nodes))
+        """The anchors inside, those of rows and the largest first, then the idioms; a chain when there is no anchor."""
+        anchors = self._inside(nodes)
+        anchors.sort(key=lambda m: (m.rule.family == "elementwise", -len(m.nodes), m.nodes))
         first = [m.rule.code for m in anchors] or [CHAIN]
         return tuple(dict.fromkeys([*first, *(s.rule for s in order(steps) if s.rule)]))
 
-    def _outcome(self) -> Outcome:
-        fused = {n for c in self.chosen for n in c.nodes}
-        before = after = Totals()
-        misses: list[NearMiss] = []
-        costs: dict[int, Totals] = {}
-        for c in self.chosen:
-            before, after = before + c.figures.before, after + c.figures.after
-        for node in self.view.nodes:
-            if node.index in fused or not self.launches[node.index]:
-                continue
-            cost = costs[node.index] = self._cost(node.index)
-            before, after = before + cost, after + cost
-            step = self.grower.steps.get(node.index)
-            if step is not None and step.index == node.index:
-                misses.append(self._told(node.index, self._reason(step), costs))
-        told = {(m.node, m.miss.code) for m in misses}
-        misses += [
-            self._told(m.node, m, costs) for m in self.near if m.node not in fused and (m.node, m.code) not in told
-        ]
-        chosen = sorted(self.chosen, key=lambda c: c.nodes)
-        return Outcome(tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after)
 
-    def _told(self, index: int, miss: Miss, costs: Mapping[int, Totals]) -> NearMiss:
-        """The miss with what its node costs, an idiom's last node standing for all of them."""
-        node = self.view.nodes[index]
-        step = self.grower.steps.get(index)
-        nodes = step.nodes if step is not None and step.index == index else (node,)
-        cost = sum((costs[n.index] for n in nodes if n.index in costs), Totals())
-        return NearMiss("", index, node.label, node.op, miss, cost)
-
-    def _reason(self, step: Step) -> Miss:
-        """Its own reason, the verdict of the region that it was in, or why no region took it."""
-        profile = self.grower.profile(step)
-        if isinstance(profile, Miss):
-            return profile
-        if step.index in self.reasons:
-            return self.reasons[step.index]
-        growth = self.grower.grow(step) if step.index in self.grower.free else None
-        if growth is not None:
-            return self._alone(step, growth)
-        return Miss("nothing-to-join", "no region took it", step.index, {"neighbour": "", "why": "none"})
-
-    def _cost(self, index: int) -> Totals:
-        step = self.grower.steps.get(index)
-        if step is not None:
-            profile = self.grower.profile(step) if len(step.nodes) == 1 else self._single(index)
-            if isinstance(profile, Profile):
-                cost = self.estimate.program(profile.alone)
-                if cost is not None:
-                    return cost
-        return self.estimate.opaque(self.view.nodes[index], self.launches[index])
+def _precedence(match: Match) -> tuple[bool, tuple[int, ...]]:
+    """Rows come before elements, then the order of the list."""
+    return match.rule.family == "elementwise", match.nodes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,23 +9,32 @@ from dataclasses import dataclass, field, replace
 from onnx import ModelProto
 
 from ascend_fuse import __version__
-from ascend_fuse.cleanup import SHAPE_SOURCE, Redirect, find_redirects, redirect
-from ascend_fuse.emit.edit import OPTIONS_KEY, Fused, apply, describe_redirects
+from ascend_fuse.cleanup.claim import cleanups, restricted
+from ascend_fuse.cleanup.model import Cleaned, clean_all, find_all
+from ascend_fuse.cleanup.redirect import SHAPE_SOURCE, Redirect, find_redirects, redirect
+from ascend_fuse.cleanup.unused import drop_unused, find_unused
+from ascend_fuse.collector import collecting_seldom
+from ascend_fuse.emit.edit import OPTIONS_KEY, Editor, Fused, describe_redirects
 from ascend_fuse.emit.inline import inline_model, is_fused
 from ascend_fuse.engine import DEFAULT_SOC, Engine
 from ascend_fuse.error import InternalError, UsageError
-from ascend_fuse.graph.launch import launches_by_node
+from ascend_fuse.graph.function import Functions, inline_functions
+from ascend_fuse.graph.launch import launches_by_node, launches_by_scope
 from ascend_fuse.graph.load import normalise
-from ascend_fuse.graph.shape import Inference, infer
+from ascend_fuse.graph.scope import infer, scopes, view_of
+from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.size import Sizes, by_use
-from ascend_fuse.graph.view import View, model_opset
+from ascend_fuse.graph.view import model_opset
 from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals
-from ascend_fuse.planning import Outcome, Planner
-from ascend_fuse.proof.program import Claim, prove_programs
-from ascend_fuse.proof.structure import prove_structure, signature
+from ascend_fuse.planning import Planner
+from ascend_fuse.proof.cleanup import prove_claims
+from ascend_fuse.proof.program import prove_programs
+from ascend_fuse.proof.structure import Numbers, prove_structure, signature
+from ascend_fuse.proof.trial import Claim
 from ascend_fuse.resource import rules_dir
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.pattern import Pattern
+from ascend_fuse.summary import Planned, digest, misses, regions, removed, times_of, totals
 
 Progress = Callable[[str, int, int], None]
 
@@ -41,13 +49,15 @@ class Options:
     ignore: tuple[str, ...] = ()
     bounds: Mapping[str, float] = field(default_factory=dict[str, float])
     files: str = ""  # digest of the user's rules and platform file
+    cleanup: bool = True
+    inline_functions: bool = False
 
     def record(self) -> dict[str, object]:
         """As written to the metadata."""
         return {
             "version": __version__, "soc": self.soc, "dims": dict(sorted(self.dims.items())),
             "select": list(self.select), "ignore": list(self.ignore), "bounds": dict(sorted(self.bounds.items())),
-            "files": self.files,
+            "files": self.files, "cleanup": self.cleanup, "inline_functions": self.inline_functions,
         }  # fmt: skip
 
 
@@ -61,65 +71,95 @@ class Run:
         self.options = options
         self.tell = tell
         self.sizes = Sizes(options.dims)
+        self.numbers = Numbers()
 
-    def fuse(self) -> tuple[Plan, tuple[str, ...]]:
-        """Plan, edit and prove; the model is edited in place."""
+    @collecting_seldom()
+    def fuse(self, only: Plan | None = None) -> tuple[Plan, tuple[str, ...]]:
+        """Plan, edit and prove; the model is edited in place. `only`: the regions and cleanups of this plan alone."""
+        if is_fused(self.model) and only is None and self._same_options():
+            return self._nothing_to_do(), ("the model is already fused with these options: nothing to do",)
+        notes = normalise(self.model)  # before anything expands functions: one that calls itself would have no end
         if is_fused(self.model):
-            if self._same_options():
-                return self._nothing_to_do(), ("the model is already fused with these options: nothing to do",)
             inline_model(self.model)
-        notes = normalise(self.model)
+        if self.options.inline_functions:
+            inline_functions(self.model)
         self.tell("infer", 1, 5)
-        inference = infer(self.model)
-        _check_sizes(self.options.dims, inference)
+        inferred = infer(self.model)
+        _check_sizes(self.options.dims, inferred[""])
         self.sizes = Sizes(self.options.dims, by_use(self.model.graph))
-        digest = _digest(self.model)
-        nodes = len(self.model.graph.node)
-        redirects: tuple[Redirect, ...] = ()
-        if any(r.code == SHAPE_SOURCE for r in self.rules.rules):
-            redirects = find_redirects(self._view(inference), inference)
-        before = signature(self.model, {r.output: r.new for r in redirects})
+        source = digest(self.model), len(self.model.graph.node)
+        cleaned = self._clean(inferred, only)
+        redirects = self._redirects(inferred[""], only)
+        before = signature(self.model, self.numbers, {r.output: r.new for r in redirects})
         redirect(self.model, redirects)
         self.tell("plan", 2, 5)
-        view = self._view(inference)
-        outcome = self._planner(view, inference).run()
-        if not outcome.chosen:  # nothing to make room for
+        planned = self._plan_scopes(inferred, cleaned.positions, only)
+        if not any(p.outcome.chosen for p in planned):  # nothing to make room for
             redirect(self.model, redirects, back=True)
-            before, redirects = signature(self.model), ()
+            before, redirects = signature(self.model, self.numbers), ()
         self.tell("edit", 3, 5)
-        fused = apply(self.model, view, outcome.chosen, self.options.soc, self.options.record())
-        describe_redirects(self.model, {r.output: r.old for r in redirects})
+        self._edit(planned, redirects)
         self.tell("prove", 4, 5)
-        prove_structure(before, signature(self.model))
-        prove_programs([self._claim(f, inference, view.opset) for f in fused], self._definitions())
-        return self._plan(view, outcome, fused, tuple(r.cleanup for r in redirects), nodes, digest), notes
+        prove_structure(before, signature(self.model, self.numbers))
+        prove_programs([_claim(f, p) for p in planned for f in p.fused], self._definitions())
+        return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
 
-    def _view(self, inference: Inference) -> View:
-        return View(self.model.graph, model_opset(self.model), inference.types, overridable=self.model.ir_version >= 4)
+    def _clean(self, inferred: Mapping[str, Inference], only: Plan | None) -> Cleaned:
+        """Clean the model, proved (edited in place)."""
+        if not self.options.cleanup:
+            return Cleaned()
+        found = find_all(self.model, inferred, self.rules)
+        if only is not None:
+            found = [replace(f, claims=restricted(f.claims, f.scope.path, only.cleanups)) for f in found]
+        positions: Mapping[str, Sequence[int]] = {}
+        saved = Totals()
+        if any(f.claims for f in found):
+            saved = removed(found, self.model, self.engine, self.sizes)
+            before = signature(self.model, self.numbers, claims={f.scope.path: f.claims for f in found})
+            prove_claims(found)
+            positions = clean_all(found)
+            prove_structure(before, signature(self.model, self.numbers))
+        unused = [u for u in find_unused(self.model, self.rules) if only is None or u.cleanup in only.cleanups]
+        drop_unused(self.model, unused)
+        listed = [c for f in found for c in cleanups(f.claims, f.scope.path)]
+        return Cleaned((*listed, *(u.cleanup for u in unused)), positions, saved)
 
-    def _planner(self, view: View, inference: Inference) -> Planner:
-        return Planner(view, launches_by_node(self.model), inference.values, self.rules, self.engine, self.sizes)
+    def _redirects(self, inference: Inference, only: Plan | None) -> tuple[Redirect, ...]:
+        if not self.options.cleanup or not any(r.code == SHAPE_SOURCE for r in self.rules.rules):
+            return ()
+        scope = scopes(self.model)[-1]
+        found = find_redirects(view_of(scope, inference, self._overridable), inference)
+        return found if only is None else tuple(r for r in found if r.cleanup in only.cleanups)
 
-    def _claim(self, fused: Fused, inference: Inference, opset: int) -> Claim:
-        built, function = fused.chosen.built, fused.body.function
-        hosts = {
-            k: inference.values[name]
-            for k, (name, line) in enumerate(zip(built.inputs, built.program.inputs, strict=True))
-            if line.host and name in inference.values
-        }
-        missing = [i.name for k, i in enumerate(built.program.inputs) if i.host and k not in hosts]
-        if missing:
-            raise InternalError(f"host input {missing[0]} of {function.name} has no known value", where="program proof")
-        return Claim(
-            function.name,
-            built,
-            tuple(function.node),
-            tuple(function.input),
-            tuple(function.output),
-            opset,
-            hosts,
-            fused.chosen.rules[0],
-        )
+    @property
+    def _overridable(self) -> bool:
+        """Whether callers may override initializers that are graph inputs as well."""
+        return self.model.ir_version >= 4
+
+    def _plan_scopes(
+        self, inferred: Mapping[str, Inference], positions: Mapping[str, Sequence[int]], only: Plan | None
+    ) -> list[Planned]:
+        launches = launches_by_scope(self.model)
+        functions = Functions(self.model)
+        times = functions.times(self.model)
+        planned: list[Planned] = []
+        for scope in scopes(self.model):
+            inference, own = inferred.get(scope.path), launches.get(scope.path)
+            if inference is None or own is None:  # a function in another opset, or one that nothing calls
+                continue
+            view = view_of(scope, inference, self._overridable)
+            at = positions.get(scope.path, range(len(view.nodes)))
+            planner = Planner(view, own, inference.sure_values, self.rules, self.engine, self.sizes)
+            outcome = planner.run() if only is None else planner.run(_wanted(only, scope.path, at))
+            planned.append(Planned(scope, view, inference, outcome, at, times_of(scope.path, functions, times)))
+        return planned
+
+    def _edit(self, planned: Sequence[Planned], redirects: Sequence[Redirect]) -> None:
+        editor = Editor(self.model, self.options.soc)
+        for p in planned:
+            p.fused = editor.apply(p.scope, p.view, p.outcome.chosen)
+        editor.finish(self.options.record())
+        describe_redirects(self.model, {r.output: r.old for r in redirects})
 
     def _definitions(self) -> dict[str, list[Pattern]]:
         """A shipped idiom's pattern defines its instruction; a user's has to be shown equal by running it."""
@@ -133,41 +173,62 @@ class Run:
         text = next((p.value for p in self.model.metadata_props if p.key == OPTIONS_KEY), "")
         return text == json.dumps(self.options.record(), sort_keys=True, separators=(",", ":"))
 
-    def _plan(
-        self,
-        view: View,
-        outcome: Outcome,
-        fused: Sequence[Fused],
-        cleanups: tuple[Cleanup, ...],
-        nodes: int,
-        digest: str,
+    def _summary(
+        self, source: tuple[str, int], cleaned: Cleaned, redirected: tuple[Cleanup, ...], planned: Sequence[Planned]
     ) -> Plan:
         names = {r.code: r.name for r in self.rules.rules}
-        regions = tuple(_region(view, f, names.get(f.chosen.rules[0], "")) for f in fused)
-        return self._filled(nodes, digest, cleanups, regions, outcome.misses, outcome.before, outcome.after)
+        functions = Functions(self.model)
+        main_first = [*planned[-1:], *planned[:-1]]
+        before, after = totals(planned)
+        return self._filled(
+            source, (*cleaned.cleanups, *redirected), tuple(r for p in main_first for r in regions(p, names)),
+            tuple(m for p in main_first for m in misses(p, functions)), (before + cleaned.removed, after),
+        )  # fmt: skip
 
     def _nothing_to_do(self) -> Plan:
         launches = sum(launches_by_node(self.model))
-        totals = Totals(launches, 0, 0.0)
-        plan = self._filled(len(self.model.graph.node), _digest(self.model), (), (), (), totals, totals)
+        known = Totals(launches, 0, 0.0)
+        plan = self._filled((digest(self.model), len(self.model.graph.node)), (), (), (), (known, known))
         return replace(plan, already_fused=True)
 
     def _filled(
         self,
-        nodes: int,
-        digest: str,
-        cleanups: tuple[Cleanup, ...],
-        regions: tuple[Region, ...],
-        misses: tuple[NearMiss, ...],
-        before: Totals,
-        after: Totals,
+        source: tuple[str, int],
+        cleaned: tuple[Cleanup, ...],
+        fused: tuple[Region, ...],
+        left: tuple[NearMiss, ...],
+        estimate: tuple[Totals, Totals],
     ) -> Plan:
         return Plan(
-            __version__, nodes, model_opset(self.model), digest, self.options.soc,
+            __version__, source[1], model_opset(self.model), source[0], self.options.soc,
             dict(sorted((self.sizes.given | self.sizes.declared).items())), tuple(sorted(self.sizes.declared)),
-            self.options.bounds, self.options.select, self.options.ignore, cleanups, regions, misses, before, after,
+            self.options.bounds, self.options.select, self.options.ignore, cleaned, fused, left, *estimate,
             {r.code: r.name for r in self.rules.rules}, self.sizes.undeclared,
         )  # fmt: skip
+
+
+def _wanted(plan: Plan, path: str, positions: Sequence[int]) -> list[frozenset[int]]:
+    """The nodes of the plan's regions in a scope, as they are counted after the cleanup."""
+    now = {old: k for k, old in enumerate(positions)}
+    return [frozenset(now[n] for n in r.nodes if n in now) for r in plan.regions if r.graph == path]
+
+
+def _claim(fused: Fused, planned: Planned) -> Claim:
+    """What the program proof has to show of a fused node."""
+    built, function = fused.chosen.built, fused.body.function
+    values = planned.inference.sure_values
+    hosts = {
+        k: values[name]
+        for k, (name, line) in enumerate(zip(built.inputs, built.program.inputs, strict=True))
+        if line.host and name in values
+    }
+    missing = [i.name for k, i in enumerate(built.program.inputs) if i.host and k not in hosts]
+    if missing:
+        raise InternalError(f"host input {missing[0]} of {function.name} has no known value", where="program proof")
+    return Claim(
+        function.name, built, tuple(function.node), tuple(function.input), tuple(function.output),
+        planned.view.opset, hosts, fused.chosen.rules[0],
+    )  # fmt: skip
 
 
 def _check_sizes(dims: Mapping[str, int], inference: Inference) -> None:
@@ -178,21 +239,3 @@ def _check_sizes(dims: Mapping[str, int], inference: Inference) -> None:
             raise UsageError(f"no size is called {name!r}", where="--dim", do=f"the model's are: {known}")
         if size < 1:
             raise UsageError(f"{name}={size}", where="--dim", do="give a positive number")
-
-
-def _region(view: View, fused: Fused, label: str) -> Region:
-    c = fused.chosen
-    program = c.built.program
-    return Region(
-        "", fused.node.name, fused.body.function.name, program.family, label, c.rules, c.nodes,
-        tuple(view.nodes[k].label for k in c.nodes), c.built.inputs, c.built.outputs, c.part[0],
-        dict(zip(program.symbols, c.part[1], strict=True)), c.tiling, c.figures,
-    )  # fmt: skip
-
-
-def _digest(model: ModelProto) -> str:
-    """SHA-256 over the nodes: the weights stay unread."""
-    h = hashlib.sha256()
-    for node in model.graph.node:
-        h.update(node.SerializeToString(deterministic=True))
-    return h.hexdigest()

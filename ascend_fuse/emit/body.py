@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from onnx import FunctionProto, NodeProto, helper, numpy_helper
 
@@ -34,18 +35,19 @@ class Body:
 def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str], family: str) -> Body:
     """The body of a region; nodes in list order, the constants that the region carries in front of their readers."""
     names = {n: f"i{k}" for k, n in enumerate(inputs)} | {n: f"o{k}" for k, n in enumerate(outputs)}
+    constants, values = count(), count()
     made: list[NodeProto] = []
     source: list[list[object]] = []
     inner = {o for n in nodes for o in n.outputs if o}
     for node in nodes:
         for name in node.inputs:
             if name and name not in names and name not in inner:
-                names[name] = f"c{sum(v.startswith('c') for v in names.values())}"
+                names[name] = f"c{next(constants)}"
                 made.append(_constant(view, name, names[name]))
                 source.append(_constant_entry(view, name))
         for name in node.outputs:
             if name and name not in names:
-                names[name] = f"t{sum(v.startswith('t') for v in names.values())}"
+                names[name] = f"t{next(values)}"
         made.append(_bare(node, names))
         entry: list[object] = [node.index, node.proto.name, list(node.outputs)]
         more = [[p.key, p.value] for p in node.proto.metadata_props]

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnx import FunctionProto, ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
 
 from ascend_fuse.emit.body import ATTRIBUTES, DOMAIN, VERSION, Body, make_body
 from ascend_fuse.graph.name import Names
 from ascend_fuse.graph.order import sorted_nodes
 from ascend_fuse.graph.proto import replace
+from ascend_fuse.graph.scope import Scope
 from ascend_fuse.graph.type import ONNX_OF_DTYPE, TensorType
 from ascend_fuse.graph.view import View, captures, subgraphs
 from ascend_fuse.plan import Tiling
@@ -54,30 +55,49 @@ def _attributes(chosen: Chosen, soc: str, t: Tiling) -> dict[str, str | int]:
     }  # fmt: skip
 
 
-def apply(
-    model: ModelProto, view: View, chosen: Sequence[Chosen], soc: str, options: Mapping[str, object]
-) -> list[Fused]:
-    """Replace the regions in `model` (edited in place) by fused nodes; returns them in list order."""
-    names = Names.of(model)
-    fused: list[Fused] = []
-    for c in chosen:
-        made = fuse(view, c, soc, "", model.ir_version)
-        made.node.name = names.fresh(f"{c.rules[0]}_{made.node.op_type}")
-        fused.append(made)
-    gone = {k for c in chosen for k in c.nodes}
-    at = {c.nodes[-1]: f.node for c, f in zip(chosen, fused, strict=True)}
-    kept: list[NodeProto] = []
-    for n in view.nodes:
-        if n.index in at:
-            kept.append(at[n.index])
-        elif n.index not in gone:
-            kept.append(n.proto)
-    nodes = sorted_nodes(_without_dead_constants(kept, view, gone))
-    replace(model.graph.node, nodes)
-    _describe(model, view, fused)
-    _functions(model, [f.body.function for f in fused])
-    _metadata(model, options)
-    return fused
+class Editor:
+    """Replaces regions by fused nodes, scope by scope (inner ones first), in one model that is edited in place."""
+
+    def __init__(self, model: ModelProto, soc: str) -> None:
+        self.model = model
+        self.soc = soc
+        self.names = Names.of(model)
+        self.fused: list[Fused] = []
+
+    def apply(self, scope: Scope, view: View, chosen: Sequence[Chosen]) -> list[Fused]:
+        """Edit the graph that `view` indexes; returns its fused nodes in list order."""
+        graph = scope.graph
+        if not chosen:
+            return []
+        fused: list[Fused] = []
+        for c in chosen:
+            made = fuse(view, c, self.soc, "", self.model.ir_version)
+            made.node.name = self.names.fresh(f"{c.rules[0]}_{made.node.op_type}")
+            fused.append(made)
+        gone = {k for c in chosen for k in c.nodes}
+        at = {c.nodes[-1]: f.node for c, f in zip(chosen, fused, strict=True)}
+        kept: list[NodeProto] = []
+        for n in view.nodes:
+            if n.index in at:
+                kept.append(at[n.index])
+            elif n.index not in gone:
+                kept.append(n.proto)
+        replace(graph.node, sorted_nodes(_without_dead_constants(kept, view, gone)))
+        _describe(graph, view, fused)
+        if isinstance(scope.outermost.graph, FunctionProto):
+            _import(scope.outermost.graph)
+        self.fused += fused
+        return fused
+
+    def finish(self, options: Mapping[str, object]) -> None:
+        """The bodies, in front of the functions that call them, our import, and what decided the result."""
+        if not self.fused:
+            return
+        functions = {f.body.function.name: f.body.function for f in self.fused}
+        own = [f for f in self.model.functions if f.domain != DOMAIN]
+        replace(self.model.functions, [*functions.values(), *own] if own else list(functions.values()))
+        _import(self.model)
+        _set_metadata(self.model, OPTIONS_KEY, options)
 
 
 def _without_dead_constants(nodes: Sequence[NodeProto], view: View, gone: set[int]) -> list[NodeProto]:
@@ -88,14 +108,15 @@ def _without_dead_constants(nodes: Sequence[NodeProto], view: View, gone: set[in
     return [n for n in nodes if n.op_type != "Constant" or n.output[0] in read or n.output[0] not in freed]
 
 
-def _describe(model: ModelProto, view: View, fused: Iterable[Fused]) -> None:
+def _describe(graph: GraphProto | FunctionProto, view: View, fused: Iterable[Fused]) -> None:
     """value_info of what fused nodes make; that of values which exist no more goes."""
     inner = {o for f in fused for k in f.chosen.nodes for o in view.nodes[k].outputs if o}
     made = {o for f in fused for o in f.node.output}
-    kept = [v for v in model.graph.value_info if v.name not in inner or v.name in made]
-    have = {v.name for v in kept} | {v.name for v in model.graph.output}
-    kept += [_value_info(o, view.type_of(o)) for f in fused for o in f.node.output if o not in have]
-    replace(model.graph.value_info, kept)
+    kept = [v for v in graph.value_info if v.name not in inner or v.name in made]
+    if isinstance(graph, GraphProto):  # a function's body serves calls of many shapes
+        have = {v.name for v in kept} | {v.name for v in graph.output}
+        kept += [_value_info(o, view.type_of(o)) for f in fused for o in f.node.output if o not in have]
+    replace(graph.value_info, kept)
 
 
 def _value_info(name: str, kind: TensorType) -> ValueInfoProto:
@@ -105,20 +126,9 @@ def _value_info(name: str, kind: TensorType) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, ONNX_OF_DTYPE[kind.dtype], shape)
 
 
-def _functions(model: ModelProto, functions: Sequence[FunctionProto]) -> None:
-    if not functions:
-        return
-    known = {(f.domain, f.name) for f in model.functions}
-    for f in functions:
-        if (f.domain, f.name) not in known:
-            known.add((f.domain, f.name))
-            model.functions.append(f)
-    if all(o.domain != DOMAIN for o in model.opset_import):
-        model.opset_import.append(helper.make_opsetid(DOMAIN, VERSION))
-
-
-def _metadata(model: ModelProto, options: Mapping[str, object]) -> None:
-    _set_metadata(model, OPTIONS_KEY, options)
+def _import(graph: ModelProto | FunctionProto) -> None:
+    if all(o.domain != DOMAIN for o in graph.opset_import):
+        graph.opset_import.append(helper.make_opsetid(DOMAIN, VERSION))
 
 
 def describe_redirects(model: ModelProto, redirected: Mapping[str, str]) -> None:

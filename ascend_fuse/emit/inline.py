@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, cast
 
-from onnx import FunctionProto, ModelProto, NodeProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
 from ascend_fuse.emit.body import DOMAIN
 from ascend_fuse.emit.edit import OPTIONS_KEY, REDIRECT_KEY, SOURCE_KEY
@@ -14,11 +14,17 @@ from ascend_fuse.error import ModelError
 from ascend_fuse.graph.name import Names
 from ascend_fuse.graph.order import sorted_nodes
 from ascend_fuse.graph.proto import copied, replace
+from ascend_fuse.graph.scope import Scope, scopes
 
 
 def is_fused(model: ModelProto) -> bool:
-    """Whether the model has fused nodes."""
-    return any(n.domain == DOMAIN for n in model.graph.node)
+    """Whether the model has fused nodes, in any scope."""
+    return any(o.domain == DOMAIN for o in model.opset_import) and count_fused(model) > 0
+
+
+def count_fused(model: ModelProto) -> int:
+    """How many fused nodes the model has, in all scopes."""
+    return sum(n.domain == DOMAIN for s in scopes(model) for n in s.graph.node)
 
 
 def _source(node: NodeProto, count: int) -> list[list[Any]]:
@@ -34,11 +40,12 @@ def _source(node: NodeProto, count: int) -> list[list[Any]]:
 
 
 class _Inliner:
-    def __init__(self, model: ModelProto) -> None:
-        self.functions = {f.name: f for f in model.functions if f.domain == DOMAIN}
-        self.names = Names.of(model)
-        held = {t.name for t in model.graph.initializer} | {v.name for v in model.graph.input}
-        self.made = held | {o for n in model.graph.node for o in n.output if o}
+    """Expands the fused nodes of one scope; `outside`: names that the graphs around it make."""
+
+    def __init__(self, functions: Mapping[str, FunctionProto], names: Names, scope: Scope, outside: Set[str]) -> None:
+        self.functions = functions
+        self.names = names
+        self.made = made_in(scope.graph) | outside
         self.constants: dict[str, bytes] = {}
         self.positions: dict[str, int] = {}  # first output → place in the original list
 
@@ -107,18 +114,39 @@ def replace_names(node: NodeProto, values: dict[str, str]) -> None:
     node.output.extend(outs)
 
 
+def made_in(graph: GraphProto | FunctionProto) -> set[str]:
+    """The names of values that the graph itself has."""
+    found = {o for n in graph.node for o in n.output if o}
+    if isinstance(graph, FunctionProto):
+        return found.union(graph.input)
+    return found.union((t.name for t in graph.initializer), (v.name for v in graph.input))
+
+
 def inline_model(model: ModelProto) -> None:
     """Replace every fused node of the model (edited in place) by its body; our functions, import and metadata go."""
-    inliner = _Inliner(model)
-    nodes: list[NodeProto] = []
-    for node in model.graph.node:
-        nodes += inliner.expand(node) if node.domain == DOMAIN else [node]
-    _read_old_shapes(model, nodes)
-    replace(model.graph.node, sorted_nodes(_placed(nodes, inliner.positions)))
+    functions = {f.name: f for f in model.functions if f.domain == DOMAIN}
+    names = Names.of(model)
+    for scope in scopes(model):  # inner ones first: lists are copied
+        if any(n.domain == DOMAIN for n in scope.graph.node):
+            _inline_scope(scope, functions, names)
+    _read_old_shapes(model)
     kept: list[FunctionProto] = [f for f in model.functions if f.domain != DOMAIN]
     replace(model.functions, kept)
-    replace(model.opset_import, [o for o in model.opset_import if o.domain != DOMAIN])
+    for holder in (model, *model.functions):
+        replace(holder.opset_import, [o for o in holder.opset_import if o.domain != DOMAIN])
     replace(model.metadata_props, [p for p in model.metadata_props if p.key not in (OPTIONS_KEY, REDIRECT_KEY)])
+
+
+def _inline_scope(scope: Scope, functions: Mapping[str, FunctionProto], names: Names) -> None:
+    outside, around = set[str](), scope.around
+    while around is not None:
+        outside |= made_in(around.graph)
+        around = around.around
+    inliner = _Inliner(functions, names, scope, outside)
+    nodes: list[NodeProto] = []
+    for node in scope.graph.node:
+        nodes += inliner.expand(node) if node.domain == DOMAIN else [node]
+    replace(scope.graph.node, sorted_nodes(_placed(nodes, inliner.positions)))
 
 
 def _placed(nodes: Sequence[NodeProto], positions: Mapping[str, int]) -> list[NodeProto]:
@@ -135,14 +163,16 @@ def _placed(nodes: Sequence[NodeProto], positions: Mapping[str, int]) -> list[No
     return [at[k] if k in at else next(others) for k in range(len(nodes))]
 
 
-def _read_old_shapes(model: ModelProto, nodes: Sequence[NodeProto]) -> None:
+def _read_old_shapes(model: ModelProto) -> None:
     """Undo AF001: the values that Shape nodes read in the original are there again."""
     text = next((p.value for p in model.metadata_props if p.key == REDIRECT_KEY), "{}")
     try:
         old = cast(dict[str, str], json.loads(text))
     except json.JSONDecodeError:
         return
-    made = {o for n in nodes for o in n.output}
-    for node in nodes:
-        if node.op_type == "Shape" and node.output and old.get(node.output[0]) in made:
-            node.input[0] = old[node.output[0]]
+    made = {o for n in model.graph.node for o in n.output}
+    found = [n for n in model.graph.node if n.op_type == "Shape" and n.output and old.get(n.output[0]) in made]
+    for node in found:
+        node.input[0] = old[node.output[0]]
+    if found:
+        replace(model.graph.node, sorted_nodes(model.graph.node))

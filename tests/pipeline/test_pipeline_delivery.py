@@ -79,10 +79,10 @@ def test_a_report_is_not_a_data_file(heavy: Path, tmp_path: Path) -> None:
 
 def test_linked_data_is_told(heavy: Path, tmp_path: Path) -> None:
     there, here = tmp_path / "out" / "a.data", heavy.parent / "a.data"
-    result = ascend_fuse.optimize(heavy, output=tmp_path / "out" / "b.onnx")
+    result = ascend_fuse.optimize(heavy, output=tmp_path / "out" / "b.onnx", weights="link")
     assert f"linked: {there} -> {here}" in result.notes
     assert there.samefile(here)
-    result = ascend_fuse.optimize(heavy, output=tmp_path / "out" / "b.onnx", weights="copy")
+    result = ascend_fuse.optimize(heavy, output=tmp_path / "out" / "b.onnx")
     assert f"copied: {here} to {there}" in result.notes
     assert not there.samefile(here)
     assert ascend_fuse.optimize(heavy, output=heavy.parent / "b.onnx", weights="copy").notes == ()

@@ -1,0 +1,108 @@
+"""A plan that comes back from review: whether it fits the model and the rules, and was followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ascend_fuse import __version__
+from ascend_fuse.cleanup.redirect import SHAPE_SOURCE
+from ascend_fuse.config import Settings
+from ascend_fuse.error import UsageError
+from ascend_fuse.plan import Cleanup, Plan, Region
+
+if TYPE_CHECKING:
+    from ascend_fuse.preparation import Preparation
+
+AGAIN = "plan again with `ascend-fuse optimize --plan`"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The plan to apply and where it is from, for errors."""
+
+    plan: Plan
+    where: str = "the plan"
+
+    def settings(self, soc: str = "") -> Settings:
+        """What the plan was made with; `soc` may name the platform file. Raises UsageError.
+
+        Assumed sizes are assumed again, so that the result is that of planning.
+        """
+        p = self.plan
+        if p.already_fused:
+            raise self._refused("it has nothing to apply: its model was already fused", "plan the original model")
+        if p.platform_digest and not soc:
+            raise self._refused(f"it was made for the platform file {p.soc}", "give that file with --soc")
+        names = ("launch_us", "min_gain", "ub_reserve")
+        if missing := [n for n in names if n not in p.bounds]:
+            raise self._refused(f"its bounds lack {missing[0]}", AGAIN)
+        dims = {name: n for name, n in p.dims.items() if name not in p.assumed_dims}
+        return Settings(
+            soc or p.soc, dims, p.select, p.ignore, launch_us=p.bounds["launch_us"], min_gain=p.bounds["min_gain"],
+            ub_reserve=p.bounds["ub_reserve"], cleanup=p.cleanup, inline_functions=p.inline_functions,
+        )  # fmt: skip
+
+    def check(self, ready: Preparation) -> None:
+        """Rules, chip and bounds are those that the plan was made by. Raises UsageError."""
+        p, o = self.plan, ready.options
+        if p.tool != __version__:
+            raise self._refused(f"it was made by ascend-fuse {p.tool}, this is {__version__}", AGAIN)
+        if p.rules_digest != ready.rules_digest:
+            do = f"give the same --rules folders, or {AGAIN}"
+            raise self._refused("it was made with other rules", do)
+        if p.soc != o.soc:
+            raise self._refused(f"it was made for {p.soc}, not for {o.soc}", f"leave --soc out, or {AGAIN}")
+        if p.platform_digest != ready.platform_digest:
+            do = f"give that file with --soc, or {AGAIN}"
+            raise self._refused(f"it was made with another platform file of {p.soc}", do)
+        for name, value in o.bounds.items():
+            if p.bounds.get(name) != value:
+                raise self._refused(f"bounds.{name} is {p.bounds.get(name)}, not {value:g}", AGAIN)
+
+    def check_applied(self, done: Plan) -> None:
+        """What was fused and cleaned is what the plan says. Raises UsageError for another model or an edited region."""
+        p = self.plan
+        if (p.digest, p.nodes, p.opset) != (done.digest, done.nodes, done.opset):
+            raise self._refused("it was made for another model", f"give that model, or {AGAIN}")
+        found = {_place(r): r for r in done.regions}
+        for k, region in enumerate(p.regions):
+            mine = found.pop(_place(region), None)
+            if mine is None:
+                raise self._refused(f"planning does not find the region {region.name}", AGAIN, f"regions[{k}]")
+            self._compare(k, region, mine)
+        lacking = set(p.cleanups) - set(done.cleanups)
+        for k, cleanup in enumerate(p.cleanups):
+            # AF001 only makes room for regions: without any, it has nothing to do
+            if cleanup in lacking and (p.regions or cleanup.rule != SHAPE_SOURCE):
+                what = f"planning does not find the cleanup {_told(cleanup)}"
+                do = f"it may rest on one that was deleted: delete it too, or {AGAIN}"
+                raise self._refused(what, do, f"cleanups[{k}]")
+
+    def _compare(self, k: int, given: Region, found: Region) -> None:
+        for name, value in _content(given).items():
+            if value != _content(found)[name]:
+                do = f"a plan may lose regions, not change them: delete it, or {AGAIN}"
+                raise self._refused(
+                    f"the {name} of {given.name} is not what planning finds", do, f"regions[{k}].{name}"
+                )
+
+    def _refused(self, what: str, do: str, path: str = "") -> UsageError:
+        return UsageError(what, where=f"{self.where}: $.{path}" if path else self.where, do=do)
+
+
+def _place(region: Region) -> tuple[str, tuple[int, ...]]:
+    return region.graph, region.nodes
+
+
+def _content(region: Region) -> Mapping[str, object]:
+    """What decides the fused node."""
+    return {
+        "op_type": region.op_type, "family": region.family, "rules": region.rules, "inputs": region.inputs,
+        "outputs": region.outputs, "program": region.program, "sizes": dict(region.sizes), "tiling": region.tiling,
+    }  # fmt: skip
+
+
+def _told(cleanup: Cleanup) -> str:
+    return f"{cleanup.rule} of {cleanup.node}"

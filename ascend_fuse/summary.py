@@ -1,0 +1,107 @@
+"""From what happened in each scope to the Plan: indices as in the source model, totals over all runs of a scope."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from onnx import ModelProto
+
+from ascend_fuse.cleanup.model import Found
+from ascend_fuse.emit.edit import Fused
+from ascend_fuse.engine import Engine
+from ascend_fuse.estimate import Estimate
+from ascend_fuse.graph.function import FunctionKey, Functions
+from ascend_fuse.graph.launch import launches_by_scope
+from ascend_fuse.graph.path import function_path
+from ascend_fuse.graph.scope import Scope
+from ascend_fuse.graph.shape import Inference
+from ascend_fuse.graph.view import View
+from ascend_fuse.plan import NearMiss, Region, Totals
+from ascend_fuse.planning import Outcome
+from ascend_fuse.reason import Miss
+
+
+@dataclass(slots=True)
+class Planned:
+    """One scope on its way: `positions` of its nodes in the source's list; `times` that it runs in one run."""
+
+    scope: Scope
+    view: View
+    inference: Inference
+    outcome: Outcome
+    positions: Sequence[int]
+    times: int = 1
+    fused: Sequence[Fused] = ()
+
+
+def times_of(path: str, functions: Functions, times: Mapping[FunctionKey, int]) -> int:
+    """How often the scope runs in one run of the model: a function's calls; a body counts once a call."""
+    for key, function in functions.by_key.items():
+        own = function_path(function)
+        if path == own or path.startswith(f"{own}/"):
+            return times.get(key, 0)
+    return 1
+
+
+def regions(planned: Planned, names: Mapping[str, str]) -> tuple[Region, ...]:
+    """The scope's fused nodes; `names` of rules by code."""
+    return tuple(_region(planned, f, names.get(f.chosen.rules[0], "")) for f in planned.fused)
+
+
+def _region(planned: Planned, fused: Fused, label: str) -> Region:
+    c, view = fused.chosen, planned.view
+    program = c.built.program
+    return Region(
+        planned.scope.path, fused.node.name, fused.body.function.name, program.family, label, c.rules,
+        tuple(planned.positions[k] for k in c.nodes), tuple(view.nodes[k].label for k in c.nodes), c.built.inputs,
+        c.built.outputs, c.part[0], dict(zip(program.symbols, c.part[1], strict=True)), c.tiling, c.figures,
+    )  # fmt: skip
+
+
+def misses(planned: Planned, functions: Functions) -> Iterable[NearMiss]:
+    """The scope's near misses; a call of a function in another opset says that this is why it stays whole."""
+    for m in planned.outcome.misses:
+        node = planned.view.nodes[m.node]
+        function = functions.called(node.proto)[1]
+        miss = m.miss
+        if function is not None and functions.is_foreign(function):
+            what = f"the function is written in another opset than the model's {functions.opset}"
+            miss = Miss("function-opset", what, m.node, {"opset": functions.opset_of(function)})
+        yield replace(m, graph=planned.scope.path, node=planned.positions[m.node], miss=miss)
+
+
+def totals(planned: Iterable[Planned]) -> tuple[Totals, Totals]:
+    """Before and after, over all scopes."""
+    before = after = Totals()
+    for p in planned:
+        before += _times(p.outcome.before, p.times)
+        after += _times(p.outcome.after, p.times)
+    return before, after
+
+
+def _times(t: Totals, count: int) -> Totals:
+    return Totals(t.launches * count, t.hbm_bytes * count, t.time_us * count)
+
+
+def removed(found: Iterable[Found], model: ModelProto, engine: Engine, sizes: Mapping[str, int]) -> Totals:
+    """What the nodes that cleanups take out cost before; the model is still as it was."""
+    launches = launches_by_scope(model)
+    functions = Functions(model)
+    times = functions.times(model)
+    total = Totals()
+    for f in found:
+        estimate = Estimate(f.view, engine, sizes)
+        own = launches.get(f.scope.path, ())
+        cost = sum((estimate.opaque(f.view.nodes[c.node], 1) for c in f.claims if own and own[c.node]), Totals())
+        total += _times(cost, times_of(f.scope.path, functions, times))
+    return total
+
+
+def digest(model: ModelProto) -> str:
+    """SHA-256 over the nodes and functions: the weights stay unread."""
+    h = hashlib.sha256()
+    for item in (*model.graph.node, *model.functions):
+        h.update(item.SerializeToString(deterministic=True))
+    return h.hexdigest()

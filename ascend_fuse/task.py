@@ -1,0 +1,171 @@
+"""One model's run from its file to its outputs: load, plan, edit, prove, verify, write."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onnx import ModelProto
+
+from ascend_fuse.config import Settings
+from ascend_fuse.delivery import Delivery, check_verifiable, compare
+from ascend_fuse.emit.inline import is_fused
+from ascend_fuse.error import UsageError, VerificationError
+from ascend_fuse.graph.load import check_external, read_model
+from ascend_fuse.graph.proto import copied
+from ascend_fuse.graph.save import write_texts
+from ascend_fuse.plan import Plan, to_json
+from ascend_fuse.preparation import Preparation, declared_sizes, own_files, prepare, without_absent
+from ascend_fuse.review import Review
+from ascend_fuse.run import Progress, Run
+
+if TYPE_CHECKING:
+    from ascend_fuse.verify.result import Verification
+
+Model = Any  # str | os.PathLike[str] | onnx.ModelProto | onnx_graphsurgeon.Graph: the last is imported by nobody here
+GivenBack = Callable[[ModelProto], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What `optimize` or `apply` did. `model` holds no external weights; `path` is where it was written, if it was.
+
+    `unchanged`: the model was already fused with the same options.
+    """
+
+    plan: Plan
+    model: Any
+    path: Path | None
+    verification: Verification | None
+    notes: tuple[str, ...]
+    unchanged: bool = False
+
+    def report(self, form: str = "text") -> str:
+        """The report as text, markdown or json."""
+        from ascend_fuse.report.render import render
+
+        return render(self, form)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done with one model.
+
+    `review`: the plan to apply, instead of planning freely. `strict`: the sizes that the model has to have, None for
+    all. `skip_unchanged`: a model that is already fused with these options is not written.
+    """
+
+    settings: Settings
+    delivery: Delivery
+    review: Review | None = None
+    strict: frozenset[str] | None = None
+    skip_unchanged: bool = False
+
+
+def carry_out(model: Model, task: Task, progress: Progress | None = None, ready: Preparation | None = None) -> Result:
+    """Do it; `ready` is what the task's settings give, for several tasks that were checked together.
+
+    Raises UsageError, SocError, RuleError, ModelError, VerificationError, InternalError.
+    """
+    tell = progress or _silent
+    if ready is None:
+        check(task)
+        ready = prepare(task.settings)
+    if task.review is not None:
+        task.review.check(ready)
+    tell("load", 0, 5)
+    source = task.delivery.source
+    proto, given_back = _read(model, source)
+    if source is not None:
+        check_external(proto, source)
+    notes: tuple[str, ...] = ()
+    if task.strict is not None:
+        dims, notes = without_absent(task.settings.dims, declared_sizes(proto), task.strict)
+        ready = replace(ready, options=replace(ready.options, dims=dims))
+    result = _fuse(proto, task, ready, notes, tell)
+    result = replace(result, model=given_back(proto))
+    tell("done", 5, 5)
+    return result
+
+
+def _fuse(model: ModelProto, task: Task, ready: Preparation, notes: tuple[str, ...], tell: Progress) -> Result:
+    """Fuse, verify, write."""
+    delivery, review = task.delivery, task.review
+    placings = delivery.placings(model)
+    run = Run(model, ready.engine, ready.rules, ready.options, tell)
+    plan, found = run.fuse() if review is None else run.fuse(review.plan)
+    plan, notes = ready.stamped(plan), notes + found
+    if review is not None:
+        review.check_applied(plan)
+        notes += ("only the nodes of the plan were planned: the plan itself has the reasons why others stay",)
+    # a model that is fused anew has regions, one that is not is no longer fused
+    unchanged = not plan.regions and is_fused(model)
+    target = None if unchanged and task.skip_unchanged else delivery.target
+    verification = None
+    if task.settings.verify:
+        verification = compare(model, check_verifiable(delivery.source), target, ready.options.dims)
+    if target is not None and (verification is None or verification.ok):
+        notes += tuple(p.note() for p in placings)
+    result = Result(plan, model, target, verification, notes, unchanged)
+    _deliver(result, delivery, lambda: delivery.write(model, placings, unchanged=unchanged) if target else None)
+    return result
+
+
+def check(task: Task) -> None:
+    """What can be refused before anything is read. Raises UsageError."""
+    from ascend_fuse.report.render import format_of
+
+    for path in task.delivery.reports:
+        format_of(path)
+    task.delivery.check(own_files(task.settings))
+    if task.settings.verify:
+        check_verifiable(task.delivery.source)
+
+
+def _deliver(result: Result, delivery: Delivery, write: Callable[[], None]) -> None:
+    """Reports, plan and model, or after a failed comparison the reports alone. Raises VerificationError then."""
+    from ascend_fuse.report.render import format_of, render_page, result_page
+
+    found = result.verification
+    ok = found is None or found.ok
+    texts: list[tuple[Path, str]] = []
+    if delivery.plan is not None and ok:
+        texts.append((delivery.plan, json.dumps(to_json(result.plan), indent=2, allow_nan=False) + "\n"))
+    if delivery.reports:
+        page = result_page(result)
+        texts += [(path, render_page(page, format_of(path))) for path in delivery.reports]
+    write_texts(texts, write if ok else lambda: None)
+    if found is not None and not ok:
+        what = f"the fused model computes something else: {found.failures()[0]}"
+        raise VerificationError(what, where=found.model_a, do="please report it", verification=found)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """No progress wanted."""
+
+
+def _itself(model: ModelProto) -> ModelProto:
+    return model
+
+
+def _read(model: Model, source: Path | None) -> tuple[ModelProto, GivenBack]:
+    """The model as a proto of our own, and what makes the caller's kind of model of it."""
+    if source is not None:
+        return read_model(source), _itself
+    if isinstance(model, ModelProto):
+        return copied(model), _itself
+    if type(model).__module__.startswith("onnx_graphsurgeon"):
+        gs: Any = import_module("onnx_graphsurgeon")  # by name: it has no types, and only its users pay for it
+        return gs.export_onnx(model), gs.import_onnx
+    do = "give a path, an onnx.ModelProto or an onnx_graphsurgeon.Graph"
+    raise UsageError(f"cannot optimise a {type(model).__name__}", where="optimize()", do=do)
+
+
+def source_of(model: Model) -> Path | None:
+    """The model's file, None for one in memory."""
+    return Path(os.fspath(model)) if isinstance(model, (str, os.PathLike)) else None
