@@ -8,9 +8,11 @@ import typer
 
 from ascend_fuse.cli.catalogue import rules_command, soc_command
 from ascend_fuse.cli.compare import diff_command, verify_command
+from ascend_fuse.cli.configuration import config_app
+from ascend_fuse.cli.explain import explain_command
 from ascend_fuse.cli.inline import inline_command
 from ascend_fuse.cli.main import DEBUG
-from ascend_fuse.cli.optimize import optimize_command
+from ascend_fuse.cli.optimize import apply_command, optimize_command
 
 # Plain help: rich would double the time until it is shown.
 app = typer.Typer(
@@ -42,8 +44,11 @@ def root(
 
 
 app.command("optimize")(optimize_command)
+app.command("apply")(apply_command)
+app.command("explain")(explain_command)
 app.command("diff")(diff_command)
 app.command("inline")(inline_command)
 app.command("verify")(verify_command)
 app.command("rules")(rules_command)
 app.command("soc")(soc_command)
+app.add_typer(config_app, name="config")

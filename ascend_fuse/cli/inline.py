@@ -14,7 +14,7 @@ from ascend_fuse.report.page import printable
 def inline_command(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Fused ONNX file.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="File to write.")],
-    weights: WeightsOption = Weights.KEEP,
+    weights: WeightsOption = Weights.COPY,
 ) -> None:
     """Give the original graph of a fused model back."""
     import ascend_fuse

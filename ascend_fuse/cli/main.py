@@ -10,6 +10,9 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
+
+from ascend_fuse.cli.stream import say, silence
 
 EXIT_GATE = 1
 EXIT_USAGE = 2
@@ -17,24 +20,6 @@ EXIT_INTERNAL = 5
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 DEBUG = "--debug"
 INTERRUPTED = "interrupted; nothing is half-written"
-
-
-def _say(sentence: str) -> None:
-    """One line on standard error, if anybody reads that."""
-    from ascend_fuse.report.page import printable
-
-    line = printable(" ".join(sentence.splitlines()))
-    try:
-        print(f"ascend-fuse: {line}", file=sys.stderr, flush=True)
-    except OSError:
-        _silence(sys.stderr)
-
-
-def _silence(stream: object) -> None:
-    """What is still in the stream's buffer goes nowhere, instead of failing at exit."""
-    with suppress(OSError, ValueError):
-        if isinstance(stream, io.TextIOWrapper):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _open_streams() -> None:
@@ -58,31 +43,35 @@ def _encode_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+# What ends a run, and what it does where nobody has asked for something else.
+_ENDINGS = ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
+
+
 @dataclass(slots=True)
 class _Interrupt:
-    """Whether SIGINT has come: a library's import may turn it into an error of its own."""
+    """Whether a signal has come, and which: a library's import may turn it into an error of its own."""
 
     seen: bool = False
+    number: int = signal.SIGINT
 
     def take(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
+        self.seen, self.number = True, number
         raise KeyboardInterrupt
 
     @contextmanager
     def watched(self) -> Generator[None]:
-        """SIGINT goes to `take` meanwhile, unless the caller ignores it or runs in another thread."""
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-        try:
-            signal.signal(signal.SIGINT, self.take)
-        except ValueError:  # not the main thread
-            yield
-            return
+        """Signals go to `take` meanwhile, but for those that the caller ignores, or all in another thread."""
+        taken: list[tuple[signal.Signals, Any]] = []
+        for number, usual in _ENDINGS:
+            if signal.getsignal(number) is usual:
+                with suppress(ValueError):  # not the main thread
+                    signal.signal(number, self.take)
+                    taken.append((number, usual))
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number, usual in taken:
+                signal.signal(number, usual)
 
 
 def _traceback(wanted: bool) -> None:
@@ -113,17 +102,17 @@ def _failed(error: BaseException, debug: bool) -> int:
 
     _traceback(debug)
     if isinstance(error, AscendFuseError):
-        _say(f"error: {error.sentence()}")
+        say(f"error: {error.sentence()}")
         return error.exit_code
     if isinstance(error, MemoryError):
-        _say("error: not enough memory; give smaller sizes, or more memory")
+        say("error: not enough memory; give smaller sizes, or more memory")
         return EXIT_USAGE
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        _say(f"error: {where}{error.strerror or error}; check the path, the rights and the space left")
-        _silence(sys.stdout)
+        say(f"error: {where}{error.strerror or error}; check the path, the rights and the space left")
+        silence(sys.stdout)
         return EXIT_USAGE
-    _say(
+    say(
         f"internal error: {type(error).__name__}: {error}; nothing is half-written; "
         f"please report it with the output of the same command with {DEBUG}"
     )
@@ -142,12 +131,12 @@ def app_main(argv: Sequence[str] | None = None) -> int:
             try:
                 return _run([a for a in args if a != DEBUG])
             except BrokenPipeError:  # the reader has what it wanted (`| head`)
-                _silence(sys.stdout)
+                silence(sys.stdout)
                 return EXIT_GATE
             except Exception as error:  # the boundary: whatever was not foreseen is our bug and says so
                 if interrupt.seen:
                     raise KeyboardInterrupt from error
                 return _failed(error, debug)
     except KeyboardInterrupt:
-        _say(INTERRUPTED)
-        return EXIT_INTERRUPTED
+        say(INTERRUPTED)
+        return 128 + interrupt.number

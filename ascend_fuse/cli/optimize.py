@@ -1,92 +1,141 @@
-"""`ascend-fuse optimize`."""
+"""`ascend-fuse optimize` and `ascend-fuse apply`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ascend_fuse.cli.option import (
-    DimOption,
+    SETTINGS,
     FormatOption,
-    RulesOption,
-    Weights,
-    WeightsOption,
-    fused_path,
-    parse_dims,
+    InPlaceOption,
+    QuietOption,
+    ReportOption,
+    configured,
+    target_path,
 )
 from ascend_fuse.cli.progress import progress
+from ascend_fuse.cli.stream import say
+from ascend_fuse.config import Config
 from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format, printable
 
 if TYPE_CHECKING:
-    from ascend_fuse.pipeline import Result
+    from ascend_fuse.task import Result
+
+PlanOption = Annotated[
+    Path | None,
+    typer.Option("--plan", metavar="FILE", help="Write the plan for `apply`; without -o, nothing but the plan."),
+]
 
 
-def _output(model: Path, output: Path | None, in_place: bool) -> Path:
-    if in_place and output is not None:
-        raise UsageError("both --in-place and -o are given", do="keep one of them")
-    if in_place:
-        return model
-    return fused_path(model) if output is None else output
-
-
+@configured(*SETTINGS)
 def optimize_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="ONNX file.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="ONNX files, or folders with such.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="OUT", help="Default: MODEL.fused.onnx. A folder, for several models."),
+    ] = None,
+    in_place: InPlaceOption = False,
+    plan: PlanOption = None,
+    report: ReportOption = None,
+    form: FormatOption = Format.TEXT,
+    quiet: QuietOption = False,
+    *,
+    config: Config,
+) -> None:
+    """Fuse MODEL for a chip, prove that nothing else changed, and say what it saves.
+
+    Options are also read from ASCEND_FUSE_... variables and from ascend-fuse.toml: see `ascend-fuse config show`.
+    """
+    if len(models) > 1 or models[0].is_dir() or (output is not None and output.is_dir()):
+        if plan is not None:
+            raise UsageError("a plan is of one model", where="--plan", do="give the models one by one")
+        _several(models, output, in_place, report or (), form, quiet, config)
+        return
+    target = None if plan is not None and output is None and not in_place else target_path(models[0], output, in_place)
+
+    from ascend_fuse.pipeline import deliver_to
+    from ascend_fuse.task import Task, carry_out
+
+    delivery = deliver_to(models[0], config.settings, target, in_place, report or (), plan)
+    task = Task(config.settings, delivery, strict=config.strict_sizes(), skip_unchanged=output is None)
+    with progress(quiet) as callback:
+        result = carry_out(models[0], task, callback)
+    if not quiet:
+        _show(result, form, plan)
+
+
+def _show(result: Result, form: Format, plan: Path | None = None) -> None:
+    from ascend_fuse.report.render import result_page, show
+
+    show(result_page(result), form)
+    written = [str(path) for path in (result.path, plan) if path is not None]
+    if form is Format.TEXT and written:
+        typer.echo(f"\nWritten: {printable(', '.join(written))}")
+
+
+def _several(
+    models: Sequence[Path],
+    output: Path | None,
+    in_place: bool,
+    reports: Sequence[Path],
+    form: Format,
+    quiet: bool,
+    config: Config,
+) -> None:
+    """Fuses all of them; leaves with the batch's exit code."""
+    from ascend_fuse.batch import optimize_all
+    from ascend_fuse.report.batch import batch_page
+    from ascend_fuse.report.render import show
+
+    with progress(quiet) as callback:
+        batch = optimize_all(
+            models, config.settings, output=output, in_place=in_place, reports=reports, progress=callback
+        )
+    if not quiet:
+        show(batch_page(batch), form)
+        if form is Format.TEXT and output is not None and any(o.path for o in batch.outcomes):
+            typer.echo(f"\nWritten to {printable(str(output))}")
+    for error in batch.errors:
+        say(f"error: {error}")
+    if batch.exit_code:
+        raise typer.Exit(batch.exit_code)
+
+
+@configured("soc", "rules", "weights", "verify")
+def apply_command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX file that was planned.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="What `optimize --plan` wrote.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="OUT", help="Default: MODEL.fused.onnx.")
     ] = None,
-    soc: Annotated[
-        str, typer.Option("--soc", metavar="NAME|INI", help="Chip, or a CANN platform_config file.")
-    ] = "Ascend910B3",
-    dim: DimOption = None,
-    select: Annotated[
-        list[str] | None, typer.Option("--select", metavar="AF...", help="Only these rules; repeatable.")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="AF...", help="Not these rules; repeatable.")
-    ] = None,
-    rules: RulesOption = None,
-    weights: WeightsOption = Weights.KEEP,
-    in_place: Annotated[bool, typer.Option("--in-place", help="Write over MODEL.")] = False,
-    report: Annotated[
-        list[Path] | None,
-        typer.Option("--report", metavar="FILE", help="Report, as .json, .md or .txt; repeatable."),
-    ] = None,
+    in_place: InPlaceOption = False,
+    report: ReportOption = None,
     form: FormatOption = Format.TEXT,
-    verify: Annotated[bool, typer.Option("--verify", help="Run both models on ONNX Runtime and compare.")] = False,
-    launch_us: Annotated[float, typer.Option("--launch-us", min=0, metavar="US", help="Cost of one launch.")] = 10.0,
-    min_gain: Annotated[
-        float,
-        typer.Option("--min-gain", min=0, metavar="SHARE", help="Least share of time a fusion must save."),
-    ] = 0.03,
-    ub_reserve: Annotated[
-        float,
-        typer.Option("--ub-reserve", min=0, max=1, metavar="SHARE", help="Share of the UB left unused."),
-    ] = 0.0,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
+    quiet: QuietOption = False,
+    *,
+    config: Config,
 ) -> None:
-    """Fuse MODEL for a chip, prove that nothing else changed, and say what it saves."""
-    target = _output(model, output, in_place)
-    sizes = parse_dims(dim or ())
+    """Fuse exactly what a plan says, with the options that it was made with.
+
+    Regions and cleanups may be deleted from the plan before. --soc and --rules are needed when the plan was made for
+    a platform_config file or with rules of your own.
+    """
+    target = target_path(model, output, in_place)
+    # a chip by name is the plan's to choose, and only a flag can contradict it
+    soc = config.settings.soc
+    given = soc if soc.lower().endswith(".ini") or config.origin("soc") == "--soc" else ""
 
     import ascend_fuse
 
     with progress(quiet) as callback:
-        result = ascend_fuse.optimize(
-            model, output=target, soc=soc, dims=sizes, select=tuple(select or ()), ignore=tuple(ignore or ()),
-            rules=tuple(rules or ()), weights=weights.value, verify=verify, in_place=in_place,
-            skip_unchanged=output is None, reports=tuple(report or ()),
-            launch_us=launch_us, min_gain=min_gain, ub_reserve=ub_reserve, progress=callback,
+        result = ascend_fuse.apply(
+            model, plan, output=target, soc=given, rules=config.settings.rules, weights=config.settings.weights,
+            verify=config.settings.verify, in_place=in_place, reports=report or (), progress=callback,
         )  # fmt: skip
     if not quiet:
         _show(result, form)
-
-
-def _show(result: Result, form: Format) -> None:
-    from ascend_fuse.report.render import result_page, show
-
-    show(result_page(result), form)
-    if form is Format.TEXT and result.path is not None:
-        typer.echo(f"\nWritten: {printable(str(result.path))}")

@@ -1,28 +1,46 @@
-"""Options that several commands share, and the values that their text stands for."""
+"""Options that several commands share; those of docs/design/0006 reach a command resolved, as its `config`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Callable
+from enum import Enum, StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from ascend_fuse.config import DEFAULT_SOC, parse_dims, resolve
 from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format
 
-MAX_SIZE = 2**31 - 1  # as ascend_fuse.engine has it, whose import is slow
+__all__ = [
+    "DimOption",
+    "FormatOption",
+    "RulesOption",
+    "Weights",
+    "WeightsOption",
+    "configured",
+    "fused_path",
+    "parse_dims",
+]
 
 
 class Weights(StrEnum):
     """What becomes of external weights."""
 
-    KEEP = "keep"
     COPY = "copy"
+    LINK = "link"
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How standard output is laid out.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
+InPlaceOption = Annotated[bool, typer.Option("--in-place", help="Write over MODEL.")]
+ReportOption = Annotated[
+    list[Path] | None,
+    typer.Option("--report", metavar="FILE", help="Report, as .json, .md or .txt; repeatable."),
+]
 DimOption = Annotated[
     list[str] | None,
     typer.Option("--dim", metavar="NAME=N", help="Size of a symbolic dimension; repeatable."),
@@ -32,23 +50,62 @@ RulesOption = Annotated[
     typer.Option("--rules", metavar="DIR", help="Directory with rules of your own; repeatable."),
 ]
 WeightsOption = Annotated[
-    Weights, typer.Option("--weights", help="External weights: keep where they are, or copy beside OUT.")
+    Weights, typer.Option("--weights", help="External weights in another folder: copy, or link (hard link).")
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Configuration, instead of the nearest ascend-fuse.toml."),
 ]
 
 
-def parse_dims(texts: Iterable[str]) -> Mapping[str, int]:
-    """Sizes from `name=n`. Raises UsageError unless n is in 1 … `MAX_SIZE` and each name comes once."""
-    sizes: dict[str, int] = {}
-    for text in texts:
-        name, equals, number = text.rpartition("=")
-        # the length first: Python refuses to read integers of thousands of digits
-        if not equals or not name or not number.isdecimal() or len(number) > 10 or not 1 <= int(number) <= MAX_SIZE:
-            do = f"write --dim name=n with n a positive integer, at most {MAX_SIZE}"
-            raise UsageError("not a size", where=f"--dim {text}", do=do)
-        if name in sizes:
-            raise UsageError("the size is given twice", where=f"--dim {text}", do="keep one of them")
-        sizes[name] = int(number)
-    return sizes
+def _option(kind: object, name: str, text: str, default: str, **more: Any) -> object:
+    """An option that is None when it is not given, since a file or variable may give it; `default` is for the help."""
+    told = f"{text}  [default: {default}]" if default else text
+    return Annotated[kind | None, typer.Option(name, help=told, show_default=False, **more)]  # pyright: ignore
+
+
+SETTINGS: dict[str, object] = {
+    "soc": _option(str, "--soc", "Chip, or a CANN platform_config file.", DEFAULT_SOC, metavar="NAME|INI"),
+    "dims": DimOption,
+    "select": _option(list[str], "--select", "Only these rules; repeatable.", "", metavar="AF..."),
+    "ignore": _option(list[str], "--ignore", "Not these rules; repeatable.", "", metavar="AF..."),
+    "rules": RulesOption,
+    "launch_us": _option(float, "--launch-us", "Cost of one launch.", "10", metavar="US"),
+    "min_gain": _option(float, "--min-gain", "Least share of time a fusion must save.", "0.03", metavar="SHARE"),
+    "ub_reserve": _option(float, "--ub-reserve", "Share of the UB left unused.", "0", metavar="SHARE"),
+    "weights": _option(Weights, "--weights", "External weights in another folder: copy, or link (hard link).", "copy"),
+    "cleanup": _option(bool, "--cleanup/--no-cleanup", "Remove nodes that do nothing.", "yes"),
+    "inline_functions": _option(
+        bool, "--inline-functions/--no-inline-functions", "Expand model-local functions first.", "no"
+    ),
+    "verify": _option(bool, "--verify/--no-verify", "Run both models on ONNX Runtime and compare.", "no"),
+    "jobs": _option(int, "--jobs", "Processes, for several models.", "1", metavar="N"),
+}
+
+
+def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command with these settings as options; it is called with all of them resolved, as `config`.
+
+    The options are put into the signature, which is what typer reads: no command repeats them.
+    """
+
+    def wrap(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = {n: p.replace(annotation=hints[n]) for n, p in signature(command).parameters.items() if n != "config"}
+        added = {n: Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=SETTINGS[n]) for n in names}
+        file = Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=ConfigOption)
+
+        @wraps(command)
+        def run(*, config: Path | None, **given: Any) -> None:
+            flags = {n: v.value if isinstance(v := given.pop(n), Enum) else v for n in names}
+            command(**given, config=resolve(flags, file=config))
+
+        parameters = [*own.values(), *added.values(), file]
+        run.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters])  # pyright: ignore
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return wrap
 
 
 def fused_path(model: Path) -> Path:
@@ -60,3 +117,12 @@ def fused_path(model: Path) -> Path:
         raise UsageError("names no file", where=str(model), do="give an ONNX file")
     stem = model.name.removesuffix(".onnx")
     return model.with_name(f"{stem}.fused.onnx")
+
+
+def target_path(model: Path, output: Path | None, in_place: bool) -> Path:
+    """Where the fused model goes. Raises UsageError when that is said twice."""
+    if in_place and output is not None:
+        raise UsageError("both --in-place and -o are given", do="keep one of them")
+    if in_place:
+        return model
+    return fused_path(model) if output is None else output

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ascend_fuse.graph.size import OTHER
-from ascend_fuse.plan import NearMiss, Plan, Region, to_json
+from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, to_json
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.page import Page, Section, Table
@@ -15,11 +15,16 @@ ESTIMATE = (
     "Times are estimates of the cost model for this chip, not measurements; "
     "bytes count each launch reading its inputs and writing its outputs once."
 )
-CLEANUPS = 10  # rows shown
 COSTLIEST = 5
 
 
-def _context(plan: Plan) -> tuple[str, ...]:
+def located(graph: str, name: str) -> str:
+    """A name with the subgraph or function that it is in: `If_3.then_branch: Add_7`."""
+    return f"{graph}: {name}" if graph else name
+
+
+def context(plan: Plan) -> tuple[str, ...]:
+    """What the figures rest on: model, chip, sizes."""
     lines = [f"{quantity.count(plan.nodes)} nodes, opset {plan.opset}, planned for {plan.soc}."]
     if plan.dims:
         sizes = ", ".join(
@@ -48,7 +53,7 @@ def summary(plan: Plan) -> Section:
          quantity.share(saved.time_us, before.time_us)),
     )  # fmt: skip
     table = Table(("", "before", "after", "change"), rows, frozenset({"before", "after", "change"}))
-    return Section("Summary", _context(plan), table)
+    return Section("Summary", context(plan), table)
 
 
 def rules(plan: Plan) -> Section:
@@ -68,26 +73,27 @@ def _fusion(number: int, regions: Sequence[Region]) -> tuple[str, ...]:
     before = sum(r.figures.before.time_us for r in regions)
     after = sum(r.figures.after.time_us for r in regions)
     return (
-        str(number), quantity.count(len(regions)), first.label, ", ".join(first.rules), first.family,
+        str(number), quantity.count(len(regions)), located(first.graph, first.label), ", ".join(first.rules),
+        first.family,
         quantity.count(len(first.nodes)), quantity.time(before - after),
         f"{first.figures.assumed_share:.0%}",
     )  # fmt: skip
 
 
-def _groups(plan: Plan) -> list[list[Region]]:
+def groups(regions: Sequence[Region]) -> list[list[Region]]:
     """The fusions that share a body (op type), rules and chip figures, in the order of the first."""
-    groups: dict[tuple[object, ...], list[Region]] = {}
-    for r in plan.regions:
-        groups.setdefault((r.graph, r.op_type, r.label, r.rules), []).append(r)
-    return list(groups.values())
+    found: dict[tuple[object, ...], list[Region]] = {}
+    for r in regions:
+        found.setdefault((r.graph, r.op_type, r.label, r.rules), []).append(r)
+    return list(found.values())
 
 
 def fusions(plan: Plan) -> Section:
     """Every fusion, equal ones in one row."""
-    groups = _groups(plan)
-    if not groups:
+    found = groups(plan.regions)
+    if not found:
         return Section("Fusions", ("Nothing is fused.",))
-    rows = tuple(_fusion(number, g) for number, g in enumerate(groups, start=1))
+    rows = tuple(_fusion(number, g) for number, g in enumerate(found, start=1))
     columns = ("#", "count", "fusion", "rules", "family", "nodes", "estimated gain", "assumed")
     line = (
         "nodes: of one fusion; estimated gain: of all in the row; assumed: share of the estimate that rests "
@@ -101,18 +107,17 @@ def fused_nodes(plan: Plan) -> Section:
     """Each fused node by its name in the output model, with the first and last of the nodes that it replaces."""
 
     def row(number: int, r: Region) -> tuple[str, ...]:
-        graph = f"{r.graph}: " if r.graph else ""
         first, last = (r.names[0], r.names[-1]) if r.names else ("", "")
-        return str(number), f"{graph}{r.name}", f"{graph}{first}", f"{graph}{last}"
+        return str(number), *(located(r.graph, name) for name in (r.name, first, last))
 
-    rows = tuple(row(number, r) for number, g in enumerate(_groups(plan), start=1) for r in g)
+    rows = tuple(row(number, r) for number, g in enumerate(groups(plan.regions), start=1) for r in g)
     columns = ("#", "fused node", "first source node", "last source node")
     line = "#: the row of Fusions. The JSON report lists all source nodes."
     return Section("Fused nodes", (line,), Table(columns, rows, frozenset({"#"})))
 
 
 def _example(miss: NearMiss) -> str:
-    where = f"{miss.graph}: {miss.name}" if miss.graph else miss.name
+    where = located(miss.graph, miss.name)
     # the operator has a column of its own
     shown = quantity.figures({k: v for k, v in miss.miss.figures.items() if k != "op"})
     return f"{where} ({shown})" if shown else where
@@ -136,17 +141,20 @@ def _time(found: Iterable[NearMiss]) -> float:
 
 def misses(plan: Plan) -> Section:
     """What is not fused, by reason, the most expensive first, with the operators, the first node and its figures."""
-    groups = _by_code(plan)
-    if not groups:
+    reasons = _by_code(plan)
+    if not reasons:
         return Section("Not fused", ("No node was refused.",))
     rows = tuple(
         (code, CODES[code], quantity.count(len(found)), quantity.time(_time(found)),
          _histogram(m.op for m in found), _example(found[0]))
-        for code, found in groups.items()
+        for code, found in reasons.items()
     )  # fmt: skip
     columns = ("reason", "meaning", "nodes", "estimated time", "operators", "for example")
     table = Table(columns, rows, frozenset({"nodes", "estimated time"}))
-    line = "The JSON report lists every node. A node with several reasons counts for each."
+    line = (
+        "A node with several reasons counts for each. `ascend-fuse explain` lists every node, and what to do about a "
+        "reason."
+    )
     return Section("Not fused", (line,), table)
 
 
@@ -157,7 +165,7 @@ def costliest(plan: Plan) -> Section:
         first.setdefault((m.graph, m.node), m)
     found = sorted(first.values(), key=lambda m: (-m.cost.time_us, m.graph, m.node))[:COSTLIEST]
     rows = tuple(
-        (f"{m.graph}: {m.name}" if m.graph else m.name, m.op, quantity.count(m.cost.launches),
+        (located(m.graph, m.name), m.op, quantity.count(m.cost.launches),
          quantity.time(m.cost.time_us),
          f"{m.miss.code}: {m.miss.message}")
         for m in found
@@ -169,12 +177,26 @@ def costliest(plan: Plan) -> Section:
 
 
 def cleanups(plan: Plan) -> Section:
-    """Changes beside fusion."""
-    shown = plan.cleanups[:CLEANUPS]
-    rows = tuple((c.rule, f"{c.graph}: {c.node}" if c.graph else c.node, c.what) for c in shown)
-    left = len(plan.cleanups) - len(shown)
-    lines = (f"{quantity.count(left)} more in the JSON report.",) if left else ()
-    return Section("Cleanups", lines, Table(("rule", "node", "what"), rows))
+    """Changes beside fusion, by rule."""
+    found: dict[str, list[Cleanup]] = {}
+    for c in plan.cleanups:
+        found.setdefault(c.rule, []).append(c)
+    rows = tuple(
+        (code, plan.rule_names.get(code, ""), quantity.count(len(found[code])), _cleaned(found[code][0]))
+        for code in sorted(found)
+    )
+    line = "Each of them is in the Markdown and JSON reports."
+    return Section("Cleanups", (line,), Table(("rule", "name", "count", "for example"), rows, frozenset({"count"})))
+
+
+def _cleaned(c: Cleanup) -> str:
+    return f"{located(c.graph, c.node)}: {c.what}"
+
+
+def each_cleanup(plan: Plan) -> Section:
+    """Every change beside fusion."""
+    rows = tuple((c.rule, located(c.graph, c.node), c.what) for c in plan.cleanups)
+    return Section("Each cleanup", (), Table(("rule", "node", "what"), rows), in_text=False)
 
 
 def _unchanged(plan: Plan, notes: Sequence[str]) -> Section:
@@ -195,7 +217,7 @@ def _sections(plan: Plan, notes: Sequence[str]) -> list[Section]:
     if plan.misses:
         found.append(costliest(plan))
     if plan.cleanups:
-        found.append(cleanups(plan))
+        found += [cleanups(plan), each_cleanup(plan)]
     if notes:
         found.append(Section("Notes", tuple(notes)))
     return found

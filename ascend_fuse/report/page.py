@@ -33,12 +33,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Sentences, then the tables; `code` is shown verbatim."""
+    """Sentences, then the tables; `code` is shown verbatim. `in_text`: whether plain text has it too."""
 
     title: str
     lines: tuple[str, ...] = ()
     table: Table | None = None
     code: str = ""
+    in_text: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,14 @@ class Page:
     document: Mapping[str, object]
 
 
+LONGEST = 5000  # characters of a text, a little over the longest path; names in models may have millions
+
+
 def printable(text: str) -> str:
-    """The text with control and format characters as escapes, so that a name cannot steer a terminal."""
+    """The text with control and format characters as escapes, so that a name cannot steer a terminal.
+
+    The middle of an endless one is left out.
+    """
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]}…{text[-LONGEST // 2 :]}"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -14,7 +14,7 @@ from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format, Page
 
 if TYPE_CHECKING:
-    from ascend_fuse.pipeline import Result
+    from ascend_fuse.task import Result
 
 FORMAT_OF_SUFFIX = {".json": Format.JSON, ".md": Format.MARKDOWN, ".txt": Format.TEXT}
 

@@ -46,7 +46,8 @@ def print_text(page: Page, stream: TextIO, width: int | None = None) -> None:
     console = Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
     console.print(Text(printable(page.title), style="bold"))
     for section in page.sections:
-        _print_section(console, section)
+        if section.in_text:
+            _print_section(console, section)
 
 
 def render_text(page: Page) -> str:

@@ -61,7 +61,17 @@ def test_usage_is_2(args: list[str]) -> None:
         (["optimize", "m.onnx", "--report", "r.html"], "r.html: no report format"),
         (["optimize", "m.onnx", "--in-place", "-o", "n.onnx"], "both --in-place and -o"),
         (["optimize", "m.onnx", "--report", "absent/r.md"], "absent/r.md: the report's folder does not exist"),
-        (["optimize", "."], ".: names no file"),
+        (["optimize", "."], "give -o OUTDIR or --in-place"),
+        (["optimize", "a.onnx", "b.onnx"], "several models, or a folder, need a folder to go to"),
+        (["optimize", "a.onnx", "b.onnx", "-o", "o", "--in-place"], "both a folder and --in-place"),
+        (["optimize", "a.onnx", "b.onnx", "-o", "o", "--plan", "p.json"], "a plan is of one model"),
+        (["optimize", "m.onnx", "--config", "absent.toml"], "absent.toml: cannot read the configuration"),
+        (["explain", "shape-unknwon"], "did you mean 'shape-unknown'"),
+        (["explain", "AF999"], "AF999"),
+        (["explain", "no-gain", "--node", "x"], "choose from a model"),
+        (["explain", "m.onnx", "--code", "no-gains"], "did you mean 'no-gain'"),
+        (["explain", "m.onnx", "--rule", "AF999"], "AF999"),
+        (["apply", "m.onnx", "absent.json"], "absent.json: cannot read the plan"),
         (["optimize", "m.onnx", "-o", "-"], "cannot go to standard output"),
         (["optimize", "m.onnx", "-o", os.devnull], "is a device"),
         (["optimize", "m.onnx", "--report", "r.md", "--report", "r.md"], "given twice"),
@@ -86,15 +96,18 @@ def test_a_bad_model_is_3(command: str, tmp_path: Path, chain: Path, capsys: pyt
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.onnx", "chain.onnx"]
 
 
-@pytest.mark.parametrize("command", ["diff", "optimize", "verify"])
-@pytest.mark.parametrize("kind", ["missing", "folder"])
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("diff", "missing"), ("diff", "folder"), ("optimize", "missing"), ("verify", "missing"), ("verify", "folder"),
+     ("explain", "missing"), ("explain", "folder")],
+)  # fmt: skip
 def test_a_model_that_cannot_be_read_is_3(
     command: str, kind: str, tmp_path: Path, chain: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad.onnx"
     if kind == "folder":  # unreadable even for root
         bad.mkdir()
-    assert app_main([command, str(bad), *([str(chain)] if command != "optimize" else [])]) == 3
+    assert app_main([command, str(bad), *([str(chain)] if command in ("diff", "verify") else [])]) == 3
     assert error_line(capsys).count(str(bad)) == 1
 
 
@@ -128,7 +141,11 @@ def test_json_is_pure(chain: Path) -> None:
     assert json.loads(done.stdout)["same"] is True
 
 
-@pytest.mark.parametrize("args", [["--help"], ["optimize", "--help"], ["--version"], ["optimize"]])
+@pytest.mark.parametrize(
+    "args",
+    [["--help"], ["optimize", "--help"], ["--version"], ["optimize"], ["config", "show", "--format", "json"],
+     ["explain", "no-gain", "--format", "markdown"]],
+)  # fmt: skip
 def test_a_start_imports_nothing_heavy(args: list[str]) -> None:
     script = (
         "import sys\nfrom ascend_fuse.cli.main import app_main\n"

@@ -147,7 +147,7 @@ def test_names_of_rules_and_chips_take_any_case(chain: Path, capsys: pytest.Capt
     assert app_main(args) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["soc"] == "Ascend910B3"
-    assert document["rules"] == {"select": ["AF1*"], "ignore": ["AF3*"]}
+    assert (document["rules"]["select"], document["rules"]["ignore"]) == (["AF1*"], ["AF3*"])
     assert app_main(["rules", "af3*", "--format", "json"]) == 0
     codes = [r["code"] for r in json.loads(capsys.readouterr().out)["rules"]]
     assert len(codes) > 1

@@ -1,0 +1,76 @@
+"""`ascend-fuse explain`."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ascend_fuse.cli.option import SETTINGS, FormatOption, configured
+from ascend_fuse.cli.progress import progress
+from ascend_fuse.config import Config, Settings
+from ascend_fuse.error import UsageError
+from ascend_fuse.reason import CODES
+from ascend_fuse.report.page import Format
+
+RULE = re.compile(r"[A-Za-z]{2,8}[0-9]{3}")
+PLANNING = [name for name in SETTINGS if name not in ("weights", "verify", "jobs")]
+
+
+@configured(*PLANNING)
+def explain_command(
+    what: Annotated[str, typer.Argument(metavar="MODEL|CODE", help="ONNX file, rule code or reason code.")],
+    node: Annotated[str, typer.Option("--node", metavar="NAME", help="Only the node of that name.")] = "",
+    rule: Annotated[str, typer.Option("--rule", metavar="AF...", help="Only what this rule, or glob, is about.")] = "",
+    code: Annotated[str, typer.Option("--code", metavar="REASON", help="Only near misses for this reason.")] = "",
+    form: FormatOption = Format.TEXT,
+    *,
+    config: Config,
+) -> None:
+    """Explain a rule, a reason code, or all that a model's plan fuses and leaves; nothing is written."""
+    is_rule = RULE.fullmatch(what) is not None
+    # a word near to a code is a code mistyped, unless there is such a file
+    is_code = is_rule or bool(get_close_matches(what, CODES, 1, 0.8))
+    if not is_code or Path(what).exists():
+        _model(Path(what), node, rule.upper(), code, form, config)
+        return
+    if node or rule or code:
+        raise UsageError(
+            "--node, --rule and --code choose from a model", where=what, do="give a model, or the code alone"
+        )
+    if is_rule:
+        from ascend_fuse.cli.catalogue import rules_command
+
+        rules_command([what], [Path(r) for r in config.settings.rules], form)
+        return
+    from ascend_fuse.report.advice import reason_page
+    from ascend_fuse.report.render import show
+
+    show(reason_page(what), form)
+
+
+def _model(model: Path, node: str, rule: str, code: str, form: Format, config: Config) -> None:
+    from ascend_fuse.pipeline import deliver_to
+    from ascend_fuse.report.advice import check_code
+    from ascend_fuse.report.explanation import Filter, explanation_page
+    from ascend_fuse.report.render import show
+    from ascend_fuse.task import Task, carry_out
+
+    _check_rule(rule, config.settings)
+    if code:
+        check_code(code)
+    task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes())
+    with progress(quiet=False) as callback:
+        result = carry_out(model, task, callback)
+    show(explanation_page(str(model), result.plan, result.notes, Filter(node, rule, code)), form)
+
+
+def _check_rule(rule: str, settings: Settings) -> None:
+    """Raises UsageError for a code or glob that no rule matches."""
+    if rule:
+        from ascend_fuse.rule.load import load_rules
+
+        load_rules([Path(r) for r in settings.rules]).choose((rule,), ())

@@ -1,0 +1,143 @@
+"""The report of `explain MODEL`: each candidate and near miss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from ascend_fuse import __version__
+from ascend_fuse.error import UsageError
+from ascend_fuse.plan import SCHEMA as PLAN_SCHEMA
+from ascend_fuse.plan import NearMiss, Plan, Region, miss_json, region_json, rounded, to_json
+from ascend_fuse.reason import CODES
+from ascend_fuse.report import quantity
+from ascend_fuse.report.advice import ADVICE
+from ascend_fuse.report.fusion import context, located
+from ascend_fuse.report.page import Page, Section, Table
+
+SCHEMA = "ascend-fuse/explanation/1"
+NAMES_SHOWN = 12  # of the nodes of one region, and of the fused nodes that share one
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What to look at: one node by name, a rule's code or glob, a reason code; empty is all."""
+
+    node: str = ""
+    rule: str = ""
+    code: str = ""
+
+    def region(self, r: Region) -> bool:
+        """Whether a region is looked at: one has no reason code."""
+        named = not self.node or self.node in (r.name, *r.names)
+        return named and not self.code and (not self.rule or any(fnmatchcase(c, self.rule) for c in r.rules))
+
+    def miss(self, m: NearMiss) -> bool:
+        """Whether a near miss is looked at."""
+        named = not self.node or self.node == m.name
+        ruled = not self.rule or fnmatchcase(m.miss.rule, self.rule)
+        return named and ruled and (not self.code or m.miss.code == self.code)
+
+
+def explanation_page(model: str, plan: Plan, notes: Sequence[str], wanted: Filter) -> Page:
+    """Each candidate and near miss that is wanted. Raises UsageError when a node's name is in none."""
+    plan = rounded(plan)  # the figures of the plan's own JSON
+    regions = [r for r in plan.regions if wanted.region(r)]
+    misses = [m for m in plan.misses if wanted.miss(m)]
+    if wanted.node and not regions and not misses:
+        _check_node(plan, wanted.node)
+    head = Section("", (f"{model}: {context(plan)[0]}", *context(plan)[1:], *notes))
+    if plan.already_fused:
+        head = Section("", (f"{model}: planned for {plan.soc}.", *notes))
+    sections = [head, *(_candidate(k, g) for k, g in enumerate(_alike(regions), start=1))]
+    if misses:
+        sections += [_misses(misses), _advice(misses)]
+    if not regions and not misses and not plan.already_fused:
+        sections.append(Section("", ("No candidate and no near miss is as asked for.",)))
+    document = {
+        "schema": SCHEMA, "tool": __version__, "model": model, "node": wanted.node, "rule": wanted.rule,
+        "code": wanted.code, "regions": [region_json(r) for r in regions], "misses": [miss_json(m) for m in misses],
+        "notes": list(notes), **_planned(plan),
+    }  # fmt: skip
+    return Page("ascend-fuse: explanation", tuple(sections), document)
+
+
+def _planned(plan: Plan) -> dict[str, object]:
+    """What the figures rest on, under the names of the plan's schema."""
+    keys = ("already_fused", "soc", "dims", "assumed_dims", "undeclared_dims", "bounds", "rules")
+    whole = to_json(plan)
+    return {"plan_schema": PLAN_SCHEMA, **{key: whole[key] for key in keys}}
+
+
+def _check_node(plan: Plan, name: str) -> None:
+    known = {n for r in plan.regions for n in (r.name, *r.names)} | {m.name for m in plan.misses}
+    if name in known:
+        return  # left out by another filter
+    near = get_close_matches(name, known, 3, 0.6)
+    do = f"did you mean {', '.join(near)}?" if near else "`ascend-fuse explain MODEL` lists the names"
+    what = f"no candidate and no near miss has a node {name!r}: it starts no kernel, or the model has none"
+    raise UsageError(what, where="--node", do=do)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {quantity.count(len(names) - NAMES_SHOWN)} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more
+
+
+def _spanned(r: Region) -> str:
+    """The fused node with the first and last that it replaces: which of several it is."""
+    return f"{r.name} ({r.names[0]} … {r.names[-1]})" if r.names else r.name
+
+
+def _alike(regions: Sequence[Region]) -> list[list[Region]]:
+    """The regions that differ in their nodes alone, in the order of the first."""
+    found: dict[tuple[object, ...], list[Region]] = {}
+    for r in regions:
+        key = (r.graph, r.op_type, r.rules, r.program, tuple(r.sizes.items()), r.tiling, r.figures)
+        found.setdefault(key, []).append(r)
+    return list(found.values())
+
+
+def _candidate(number: int, regions: Sequence[Region]) -> Section:
+    """One candidate; equal ones (of several layers, say) share the section."""
+    r = regions[0]
+    f, t = r.figures, r.tiling
+    times = f", {quantity.count(len(regions))} times" if len(regions) > 1 else ""
+    where = f" in {r.graph}" if r.graph else ""
+    lines = [
+        f"Nodes: {_listed(r.names)}.",
+        f"Fused: {_listed([_spanned(q) if len(regions) > 1 else q.name for q in regions])}; {r.op_type}.",
+        f"Bound by {f.bound}; {f.assumed_share:.0%} of the estimate rests on assumed figures.",
+        f"Tiling: {t.block_dim} cores, tiles of {t.tile_rows} by {t.tile_cols} elements, {t.buffer_num} buffers, "
+        f"{quantity.size(t.ub_bytes)} of {quantity.size(t.ub_budget)} unified buffer.",
+    ]
+    if r.sizes:
+        lines.append(f"Sizes: {', '.join(f'{name}={n}' for name, n in r.sizes.items())}.")
+    b, a = f.before, f.after
+    rows = (
+        ("launches", quantity.count(b.launches), quantity.count(a.launches)),
+        ("HBM traffic", quantity.size(b.hbm_bytes), quantity.size(a.hbm_bytes)),
+        ("estimated time", quantity.time(b.time_us), quantity.time(a.time_us)),
+    )
+    table = Table(("of one", "before", "after"), rows, frozenset({"before", "after"}))
+    title = f"{number}. {r.label} by {', '.join(r.rules)}, {r.family}{where}{times}"
+    return Section(title, tuple(lines), table, r.program)
+
+
+def _misses(found: Sequence[NearMiss]) -> Section:
+    rows = tuple(
+        (located(m.graph, m.name), m.op, m.miss.code, m.miss.rule, m.miss.message, quantity.figures(m.miss.figures),
+         quantity.time(m.cost.time_us))
+        for m in found
+    )  # fmt: skip
+    columns = ("node", "operator", "reason", "rule", "because", "figures", "estimated time")
+    line = "A near miss of a rule names it; the last node of an idiom stands for all of its nodes."
+    return Section("Not fused", (line,), Table(columns, rows, frozenset({"estimated time"})))
+
+
+def _advice(found: Sequence[NearMiss]) -> Section:
+    codes = dict.fromkeys(m.miss.code for m in found)
+    rows = tuple((code, CODES[code], ADVICE[code]) for code in codes)
+    return Section("What to do", (), Table(("reason", "meaning", "what to do"), rows))
