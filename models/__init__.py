@@ -5,16 +5,25 @@
 """
 
 from models.attention import attention_training
+from models.attention_block import attention_block
 from models.bert import bert_layer
 from models.build import save
+from models.convolution import groupnorm_block, residual_cnn
 from models.llama import llama_7b, llama_block
+from models.mlp import mlp
 from models.residual import add_layernorm, add_rmsnorm
+from models.vit import vit_layer
 
 BUILDERS = {
     "bert-layer": bert_layer,
+    "vit-layer": vit_layer,
     "llama-block": llama_block,
     "llama-7b": llama_7b,
+    "mlp": mlp,
     "attention-training": attention_training,
+    "attention-block": attention_block,
+    "residual-cnn": residual_cnn,
+    "groupnorm-block": groupnorm_block,
     "add-layernorm": add_layernorm,
     "add-rmsnorm": add_rmsnorm,
 }
@@ -23,9 +32,14 @@ __all__ = [
     "BUILDERS",
     "add_layernorm",
     "add_rmsnorm",
+    "attention_block",
     "attention_training",
     "bert_layer",
+    "groupnorm_block",
     "llama_7b",
     "llama_block",
+    "mlp",
+    "residual_cnn",
     "save",
+    "vit_layer",
 ]

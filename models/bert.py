@@ -5,6 +5,7 @@ from typing import Literal
 import onnx
 from onnx import TensorProto
 
+from models.activation import activate
 from models.build import LOWEST, Builder, Dim, DType
 from models.layer import layer_norm, linear, merge_heads, split_heads
 
@@ -71,18 +72,7 @@ def _feed_forward(b: Builder, x: str, hidden: int, inner: int, gelu: Gelu) -> st
     with b.scope("intermediate"):
         wide = linear(b, x, "dense", hidden, inner)
         with b.scope("intermediate_act_fn"):
-            wide = _gelu(b, wide, gelu)
+            wide = b.node("Gelu", wide) if gelu == "op" else activate(b, wide, f"gelu_{gelu}")
     with b.scope("output"):
         added = b.node("Add", linear(b, wide, "dense", inner, hidden), x)
         return layer_norm(b, added, "LayerNorm", hidden)
-
-
-def _gelu(b: Builder, x: str, form: Gelu) -> str:
-    if form == "op":
-        return b.node("Gelu", x)
-    if form == "erf":
-        erf = b.node("Erf", b.node("Div", x, b.scalar(2**0.5)))
-        return b.node("Mul", b.node("Mul", x, b.node("Add", erf, b.scalar(1.0))), b.scalar(0.5))
-    cubed = b.node("Mul", b.node("Pow", x, b.scalar(3.0)), b.scalar(0.044715))
-    inner = b.node("Mul", b.node("Add", x, cubed), b.scalar((2 / 3.141592653589793) ** 0.5))
-    return b.node("Mul", b.node("Mul", x, b.scalar(0.5)), b.node("Add", b.node("Tanh", inner), b.scalar(1.0)))

@@ -82,6 +82,10 @@ class Builder:
         """A rank-0 Constant of the model's dtype."""
         return self._constant(np.array(value, helper.tensor_dtype_to_np_dtype(self.elem_type)))
 
+    def filled(self, value: float, shape: Sequence[int]) -> str:
+        """A Constant of the model's dtype with one value throughout."""
+        return self._constant(np.full(shape, value, helper.tensor_dtype_to_np_dtype(self.elem_type)))
+
     def float32(self, value: float | Sequence[float]) -> str:
         """A Constant in float32 whatever the model's dtype, where exporters compute in float32."""
         return self._constant(np.array(value, np.float32))

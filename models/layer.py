@@ -19,8 +19,22 @@ def sizes(b: Builder, shape: Sequence[Dim], source: str, axes: Sequence[int] | N
             parts.append(b.int64([size]))
         else:
             length = b.node("Gather", b.node("Shape", source), b.int64(axis), axis=0)
-            parts.append(b.node("Unsqueeze", length, b.int64([0])))
+            parts.append(unsqueeze(b, length, [0]))
     return b.node("Concat", *parts, axis=0)
+
+
+def unsqueeze(b: Builder, x: str, axes: Sequence[int]) -> str:
+    """New axes of size 1; `axes` became an input in opset 13."""
+    if b.opset >= 13:
+        return b.node("Unsqueeze", x, b.int64(list(axes)))
+    return b.node("Unsqueeze", x, axes=list(axes))
+
+
+def split(b: Builder, x: str, parts: Sequence[int]) -> tuple[str, ...]:
+    """Parts of the last axis; their lengths became an input in opset 13."""
+    if b.opset >= 13:
+        return b.nodes_of("Split", [x, b.int64(list(parts))], len(parts), axis=-1)
+    return b.nodes_of("Split", [x], len(parts), axis=-1, split=list(parts))
 
 
 def linear(b: Builder, x: str, name: str, rows: int, cols: int, bias: bool = True) -> str:
@@ -31,7 +45,7 @@ def linear(b: Builder, x: str, name: str, rows: int, cols: int, bias: bool = Tru
 
 
 def reduce_mean(b: Builder, x: str) -> str:
-    """The mean of the last axis; `axes` became an input in opset 18."""
+    """The mean of the last axis, which is kept; `axes` became an input in opset 18."""
     if b.opset >= 18:
         return b.node("ReduceMean", x, b.int64([-1]), keepdims=1)
     return b.node("ReduceMean", x, axes=[-1], keepdims=1)
