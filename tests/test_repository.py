@@ -23,7 +23,7 @@ SKIPPED = {".git", ".venv", ".venv-np1", "build", "dist", "demo", ".cache", "__p
 MAY_IMPORT = {
     "typer": {"cli"},
     "rich": {"cli", "report"},
-    "onnx": {"", "graph", "rule", "match", "region", "emit", "proof", "verify"},
+    "onnx": {"", "cleanup", "graph", "rule", "match", "region", "emit", "proof", "verify"},
     "onnxruntime": {"proof", "verify"},
     "onnx_graphsurgeon": {"", "graph"},
 }

@@ -30,6 +30,11 @@ def joint(a: Shape, b: Shape) -> Shape | None:
 class RandomGraph:
     """One graph; `model()` after as many `grow()` as wished."""
 
+    KINDS = tuple(
+        "binary binary unary unary compare choose cast reduce row slice split concat unsqueeze expand fold power silu "
+        "identity branch".split()
+    )
+
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
         self.rng = np.random.default_rng(seed)
@@ -93,12 +98,8 @@ class RandomGraph:
         return self.input(of[1], cut)
 
     def grow(self) -> None:
-        """One more operator."""
-        kinds = ("binary", "binary", "unary", "unary", "compare", "choose", "cast", "reduce", "row", "slice", "split")
-        getattr(
-            self,
-            self.r.choice((*kinds, "concat", "unsqueeze", "expand", "fold", "power", "silu", "identity", "branch")),
-        )()
+        """One more operator, or a few that belong together."""
+        getattr(self, self.r.choice(self.KINDS))()
 
     def binary(self) -> None:
         if (a := self.pick("f32", "f16", "i32")) is not None:
