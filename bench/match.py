@@ -10,7 +10,7 @@ import time
 
 from onnx import ModelProto, TensorProto, helper
 
-from ascend_fuse.graph.shape import infer
+from ascend_fuse.graph.scope import infer
 from ascend_fuse.graph.view import View
 from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import load_rules
@@ -43,7 +43,7 @@ def main(counts: list[int]) -> None:
     for name, step in CHAINS.items():
         for count in counts:
             model = chain(count, step)
-            view = View(model.graph, 17, infer(model).types)
+            view = View(model.graph, 17, infer(model)[""].types)
             find(view, rules, "idiom")  # the view's indexes and the patterns are built once
             start = time.process_time()
             for role in ("idiom", "anchor"):
