@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ascend_fuse.graph.view import Constant
@@ -34,10 +34,3 @@ class Claim:
 def cleanups(claims: Iterable[Claim], graph: str = "") -> tuple[Cleanup, ...]:
     """As the report lists them; `graph` is the scope's path."""
     return tuple(Cleanup(graph, c.rule, c.label, c.what) for c in claims if c.what)
-
-
-def restricted(claims: Iterable[Claim], graph: str, wanted: Sequence[Cleanup]) -> tuple[Claim, ...]:
-    """Those of a scope's claims that a plan still lists; unless it lists all, nodes that nobody reads any more stay."""
-    listed = tuple(claims)
-    kept = tuple(c for c in listed if c.what and cleanups((c,), graph)[0] in wanted)
-    return listed if len(kept) == sum(bool(c.what) for c in listed) else kept

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
-from ascend_fuse.cleanup.claim import Claim
+from ascend_fuse.cleanup.claim import Claim, cleanups
 from ascend_fuse.cleanup.exact import gives_back
 from ascend_fuse.cleanup.fold import known_values
 from ascend_fuse.cleanup.reading import Reading
-from ascend_fuse.cleanup.runtime import is_half, is_weight
+from ascend_fuse.cleanup.runtime import is_near_half, is_weight
 from ascend_fuse.graph.guarantee import Guarantee
 from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.view import Constant, Node, View, subgraphs
+from ascend_fuse.plan import Cleanup
 from ascend_fuse.rule.load import Rule, RuleSet
 from ascend_fuse.rule.match import Match, match_pattern
 from ascend_fuse.rule.pattern import Pattern
@@ -38,13 +39,31 @@ def find_claims(view: View, inference: Inference, rules: RuleSet) -> tuple[Claim
     return tuple(claims[k] for k in sorted(claims))
 
 
+def restricted(claims: Sequence[Claim], view: View, graph: str, wanted: Container[Cleanup]) -> tuple[Claim, ...]:
+    """Those of a scope's claims that a plan still lists, with the nodes that nobody reads because of them."""
+    listed = [c for c in claims if c.what]
+    left = [c for c in listed if cleanups((c,), graph)[0] in wanted]
+    if len(left) == len(listed):
+        return tuple(claims)
+    reading = Reading(view)
+    kept: dict[int, Claim] = {}
+    for c in left:  # ascending, as they were found
+        if not c.kept:
+            reading.gone.add(c.node)
+        elif not reading.replace(view.nodes[c.node], c.kept):
+            continue
+        kept[c.node] = c
+    kept = _buried(view, kept, reading)
+    return tuple(kept[k] for k in sorted(kept))
+
+
 def _replaced(view: View, sure: Guarantee, rules: RuleSet, reading: Reading) -> Iterator[tuple[int, Claim]]:
     """Nodes that give an operand back, in order: chains end at a value that stays."""
     patterns = _patterns(rules)
     for node in view.nodes:
         for rule, pattern in patterns.get(node.op, ()):
             kept, what = _stand_in(node, rule, pattern, view, sure)
-            shown = is_half(view, kept) or is_weight(view, kept)
+            shown = is_near_half(view, kept) or is_weight(view, kept)
             if what and not shown and reading.replace(node, kept):
                 yield node.index, Claim(rule.code, node.index, node.label, node.outputs[0], kept, None, what)
                 break
@@ -110,6 +129,6 @@ def _may_go(node: Node, claim: Claim | None, view: View, reading: Reading) -> bo
         return False
     if node.domain or node.op in RANDOM or any(True for _ in subgraphs(node.proto)):
         return False
-    if any(is_half(view, i) and view.producer(i) is not None for i in node.inputs):
+    if any(is_near_half(view, i) and view.producer(i) is not None for i in node.inputs):
         return False
     return not any(reading.is_read(o) for o in node.outputs if o)

@@ -21,6 +21,12 @@ def is_half(view: View, name: str) -> bool:
     return view.type_of(name).dtype in HALVES
 
 
+def is_near_half(view: View, name: str) -> bool:
+    """Whether it is, or is computed from one: a Cast's result, which the provider may round otherwise."""
+    maker = view.producer(name)
+    return is_half(view, name) or (maker is not None and any(is_half(view, i) for i in maker.inputs if i))
+
+
 def is_counted(view: View, name: str) -> bool:
     """Whether the value is a half one whose rounding may depend on a Shape that reads it."""
     maker = view.producer(name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
 
 from ascend_fuse.emit.body import ATTRIBUTES, DOMAIN, VERSION, Body, make_body
+from ascend_fuse.graph.dim import Dim
 from ascend_fuse.graph.name import Names
 from ascend_fuse.graph.order import sorted_nodes
 from ascend_fuse.graph.proto import replace
@@ -64,8 +65,11 @@ class Editor:
         self.names = Names.of(model)
         self.fused: list[Fused] = []
 
-    def apply(self, scope: Scope, view: View, chosen: Sequence[Chosen]) -> list[Fused]:
-        """Edit the graph that `view` indexes; returns its fused nodes in list order."""
+    def apply(self, scope: Scope, view: View, chosen: Sequence[Chosen], doubted: Container[str]) -> list[Fused]:
+        """Edit the graph that `view` indexes; returns its fused nodes in list order.
+
+        Of `doubted` values no size is told.
+        """
         graph = scope.graph
         if not chosen:
             return []
@@ -83,7 +87,7 @@ class Editor:
             elif n.index not in gone:
                 kept.append(n.proto)
         replace(graph.node, sorted_nodes(_without_dead_constants(kept, view, gone)))
-        _describe(graph, view, fused)
+        _describe(graph, view, fused, doubted)
         if isinstance(scope.outermost.graph, FunctionProto):
             _import(scope.outermost.graph)
         self.fused += fused
@@ -108,22 +112,30 @@ def _without_dead_constants(nodes: Sequence[NodeProto], view: View, gone: set[in
     return [n for n in nodes if n.op_type != "Constant" or n.output[0] in read or n.output[0] not in freed]
 
 
-def _describe(graph: GraphProto | FunctionProto, view: View, fused: Iterable[Fused]) -> None:
+def _describe(graph: GraphProto | FunctionProto, view: View, fused: Iterable[Fused], doubted: Container[str]) -> None:
     """value_info of what fused nodes make; that of values which exist no more goes."""
     inner = {o for f in fused for k in f.chosen.nodes for o in view.nodes[k].outputs if o}
     made = {o for f in fused for o in f.node.output}
     kept = [v for v in graph.value_info if v.name not in inner or v.name in made]
     if isinstance(graph, GraphProto):  # a function's body serves calls of many shapes
         have = {v.name for v in kept} | {v.name for v in graph.output}
-        kept += [_value_info(o, view.type_of(o)) for f in fused for o in f.node.output if o not in have]
+        new = [o for f in fused for o in f.node.output if o not in have]
+        kept += [_value_info(o, view.type_of(o), o not in doubted) for o in new]
     replace(graph.value_info, kept)
 
 
-def _value_info(name: str, kind: TensorType) -> ValueInfoProto:
+def _value_info(name: str, kind: TensorType, sure: bool) -> ValueInfoProto:
+    """Sizes that are numbers or names that the model declares, and only `sure` ones: the runtime allocates by them."""
     shape = None
     if kind.shape is not None:
-        shape = [d if isinstance(d, int) else None if "?" in str(d) else str(d) for d in kind.shape]
+        shape = [_told(d) if sure else None for d in kind.shape]
     return helper.make_tensor_value_info(name, ONNX_OF_DTYPE[kind.dtype], shape)
+
+
+def _told(d: Dim) -> int | str | None:
+    if isinstance(d, int):
+        return d
+    return str(d) if str(d) in d.symbols and not str(d).startswith("?") else None
 
 
 def _import(graph: ModelProto | FunctionProto) -> None:

@@ -27,6 +27,16 @@ def count_fused(model: ModelProto) -> int:
     return sum(n.domain == DOMAIN for s in scopes(model) for n in s.graph.node)
 
 
+def recorded(model: ModelProto) -> Mapping[str, object]:
+    """The options that the model was fused with, as its metadata have them; empty without any."""
+    text = next((p.value for p in model.metadata_props if p.key == OPTIONS_KEY), "{}")
+    try:
+        options = json.loads(text)
+    except json.JSONDecodeError:
+        return {}
+    return cast("dict[str, object]", options) if isinstance(options, dict) else {}
+
+
 def _source(node: NodeProto, count: int) -> list[list[Any]]:
     """The body's provenance; entries without names when the node carries none that fits."""
     text = next((p.value for p in node.metadata_props if p.key == SOURCE_KEY), "")
@@ -126,9 +136,14 @@ def inline_model(model: ModelProto) -> None:
     """Replace every fused node of the model (edited in place) by its body; our functions, import and metadata go."""
     functions = {f.name: f for f in model.functions if f.domain == DOMAIN}
     names = Names.of(model)
-    for scope in scopes(model):  # inner ones first: lists are copied
-        if any(n.domain == DOMAIN for n in scope.graph.node):
-            _inline_scope(scope, functions, names)
+    depth = 0
+    while scoped := [
+        s for s in scopes(model) if s.depth == depth
+    ]:  # outer ones first: inner bodies read their constants
+        for scope in scoped:  # listed anew for each depth, as an edit copies what it holds
+            if any(n.domain == DOMAIN for n in scope.graph.node):
+                _inline_scope(scope, functions, names)
+        depth += 1
     _read_old_shapes(model)
     kept: list[FunctionProto] = [f for f in model.functions if f.domain != DOMAIN]
     replace(model.functions, kept)

@@ -10,6 +10,7 @@ from onnx import IR_VERSION, FunctionProto, GraphProto, ModelProto, NodeProto, d
 from ascend_fuse.error import ModelError
 from ascend_fuse.graph.flow import Flow
 from ascend_fuse.graph.function import FUSED_DOMAIN
+from ascend_fuse.graph.proto import node_label
 from ascend_fuse.graph.view import model_opset, subgraphs
 
 MIN_OPSET = 7
@@ -69,7 +70,7 @@ def check_functions(model: ModelProto) -> None:
     _check_calls(by_key)
     for node in (n for scope in (model.graph, *model.functions) for n in _nodes(scope) if n.domain == FUSED_DOMAIN):
         if (node.domain, node.op_type, node.overload) not in by_key:
-            where = f"node {node.name or node.op_type}"
+            where = f"node {node_label(node)}"
             raise ModelError("the fused node has no body", where=where, do="fuse the original again")
 
 

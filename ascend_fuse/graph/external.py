@@ -58,24 +58,22 @@ class _Folder:
 
     def _measure(self, name: str, tensor: str) -> int:
         root = self.path.resolve()
-        path = Path(os.path.normpath(root / name))
+        path, shown = Path(os.path.normpath(root / name)), str(self.path / name)
         if os.path.isabs(name) or root not in path.parents:
-            raise ModelError(f"{tensor} lies outside the model's folder", where=name, do=BESIDE)
+            raise ModelError(f"{tensor} lies outside the model's folder", where=shown, do=BESIDE)
         try:
             found, real = path.stat(), path.resolve()
         except FileNotFoundError as e:
-            raise ModelError(
-                f"the data file of {tensor} is missing", where=str(path), do="copy it beside the model"
-            ) from e
+            raise ModelError(f"the data file of {tensor} is missing", where=shown, do="copy it beside the model") from e
         except (OSError, ValueError, RuntimeError) as e:  # names that no file can have; links in a ring
             why = getattr(e, "strerror", None) or str(e)
-            raise ModelError(f"the data file of {tensor} cannot be found: {why}", where=str(path), do=AGAIN) from e
+            raise ModelError(f"the data file of {tensor} cannot be found: {why}", where=shown, do=AGAIN) from e
         # a link out of the folder could lead to any file of this machine; ONNX Runtime refuses it, too
         if not {root, self.source.resolve().parent} & set(real.parents):
             what = f"{tensor} lies outside the model's folder, behind a link to {real}"
-            raise ModelError(what, where=str(path), do="put the file itself beside the model")
+            raise ModelError(what, where=shown, do="put the file itself beside the model")
         if not stat.S_ISREG(found.st_mode):
-            raise ModelError(f"the data of {tensor} is in no regular file", where=str(path), do=BESIDE)
+            raise ModelError(f"the data of {tensor} is in no regular file", where=shown, do=BESIDE)
         return found.st_size
 
 

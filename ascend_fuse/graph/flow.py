@@ -12,7 +12,7 @@ from onnx import FunctionProto, GraphProto, NodeProto
 
 from ascend_fuse.error import ModelError
 from ascend_fuse.graph.order import reads, sorted_nodes
-from ascend_fuse.graph.proto import replace
+from ascend_fuse.graph.proto import node_label, replace
 from ascend_fuse.graph.schema import misuse, signature
 from ascend_fuse.graph.tensor import fault
 from ascend_fuse.graph.view import subgraphs
@@ -93,8 +93,7 @@ class Flow:
 
 
 def _where(node: NodeProto, inside: str) -> str:
-    label = node.name or f"{node.op_type}({next((o for o in node.output if o), '')})"
-    return _at(f"node {label}", inside)
+    return _at(f"node {node_label(node)}", inside)
 
 
 def _at(what: str, inside: str) -> str:

@@ -62,6 +62,17 @@ class Functions:
             visit(key, frozenset())
         return list(reversed(done))
 
+    def kept(self) -> set[FunctionKey]:
+        """The foreign functions, and all that they call."""
+        found: set[FunctionKey] = set()
+        stack = [key for key, f in self.by_key.items() if self.is_foreign(f)]
+        while stack:
+            key = stack.pop()
+            if key not in found:
+                found.add(key)
+                stack += self._callees[key]
+        return found
+
     def times(self, model: ModelProto) -> Mapping[FunctionKey, int]:
         """How often each function runs in one run of the model: its call sites, by way of its callers'."""
         found = Counter(key for n in _nodes(model.graph) if (key := self.called(n)[0]) in self.by_key)
@@ -78,8 +89,37 @@ class Functions:
 
 
 def inline_functions(model: ModelProto) -> None:
-    """Replace every call of a model-local function by its body (edited in place), by onnx's own inliner."""
-    if model.functions:
-        from onnx import inliner
+    """Replace calls of model-local functions by their bodies (edited in place), by onnx's own inliner.
 
-        model.CopyFrom(inliner.inline_local_functions(model))
+    A function in another default opset than the model's stays, and so do those that it calls.
+    """
+    functions = Functions(model)
+    kept = functions.kept()
+    wanted = [(key[0], key[1]) for key in functions.by_key if key not in kept]
+    if not wanted:
+        return
+    from onnx import inliner
+
+    _fill_attributes(model, functions)
+    model.CopyFrom(inliner.inline_selected_functions(model, wanted))
+
+
+def left_in_place(model: ModelProto) -> tuple[str, ...]:
+    """A note about the functions that `inline_functions` left, if it did."""
+    functions = Functions(model)
+    left = [f"{f.domain}::{f.name}" for f in functions.by_key.values() if functions.is_foreign(f)]
+    if not left:
+        return ()
+    named = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+    what = "a function in another opset" if len(left) == 1 else "functions in another opset"
+    return (f"--inline-functions left {what} than the model's {functions.opset} in place: {named}",)
+
+
+def _fill_attributes(model: ModelProto, functions: Functions) -> None:
+    """Write a function's default attributes on the calls that leave them out: the inliner forgets them."""
+    for holder in (model.graph, *model.functions):
+        for node in _nodes(holder):
+            function = functions.called(node)[1]
+            if function is not None:
+                given = {a.name for a in node.attribute}
+                node.attribute.extend(a for a in function.attribute_proto if a.name not in given)

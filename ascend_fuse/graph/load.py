@@ -42,7 +42,7 @@ def read_model(path: Path) -> ModelProto:
     """The proto in the file. Raises ModelError when it is missing, unreadable, truncated or no model."""
     data = _read(path)
     do = next((do for start, do in _OTHERS if data.lstrip().startswith(start)), "")
-    do = do or "the file is truncated, nested more than 100 levels deep, or not ONNX; export or copy it again"
+    do = do or _likely(data)
     model = ModelProto()
     try:
         model.ParseFromString(data)
@@ -55,6 +55,16 @@ def read_model(path: Path) -> ModelProto:
     if not text:
         raise ModelError("cannot parse the model: it has names that are no text", where=str(path), do=do)
     return model
+
+
+def _likely(data: bytes) -> str:
+    """What a file that begins like none that is known may be, and what to do."""
+    if not data:
+        return "the file is empty: export or copy it again"
+    begin = data[:4096]
+    if begin.isascii() and all(c >= 32 or c in b"\t\n\r\f" for c in begin):
+        return "it is text: give the file that the exporter wrote"
+    return "the file is truncated, nested more than 100 levels deep, or not ONNX: export or copy it again"
 
 
 def _read(path: Path) -> bytes:

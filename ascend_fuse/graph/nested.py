@@ -7,6 +7,7 @@ they do. A function's body is inferred for each call that differs, and once for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 from onnx import FunctionProto, GraphProto
 
@@ -19,6 +20,7 @@ from ascend_fuse.graph.type import TensorType
 from ascend_fuse.graph.view import Node, captures
 
 MAX_DEPTH = 40  # bodies inside one another; beyond, outputs have no type
+ROUNDS = 4  # of making loop-carried types more general, before they are given up
 LOOP_DEPTH = 3  # beyond, loop-carried values have no type: each loop runs its body several times
 Types = tuple[TensorType, ...]
 
@@ -115,14 +117,15 @@ class NestedInference:
         first = 1 if before else 0  # a Loop's body hands its condition on in front of the states
         if outer.depth > LOOP_DEPTH:
             types = (UNKNOWN,) * len(types)
-        while True:
+        for trial in count(1):
             inner = self._body(outer, body, (*before, *types, *behind), doubts)
             results = _results(body[1], inner, outer, node)
             new = tuple(_wider(t, r, general, outer) for t, r in zip(types, results[first:], strict=False))
             if new == types[: len(new)]:
                 held = results[:first] + new + results[first + len(new) :]
                 return tuple(_renewed((t,), before_all, outer)[0] for t in held)  # a size in a round is none outside
-            types = new
+            types = new if trial < ROUNDS else (UNKNOWN,) * len(types)
+        raise AssertionError("unknown types cover all")
 
     def _call(self, outer: Inference, node: Node) -> Types | None:
         key, function = self.functions.called(node.proto)

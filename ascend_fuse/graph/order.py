@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from onnx import GraphProto, NodeProto
 
 from ascend_fuse.error import ModelError
+from ascend_fuse.graph.proto import node_label
 from ascend_fuse.graph.view import subgraphs
 
 
@@ -52,8 +53,7 @@ def sorted_nodes(nodes: Sequence[NodeProto]) -> list[NodeProto]:
                 heapq.heappush(ready, m)
     if len(out) < len(nodes):
         stuck = _on_cycle(nodes, {k for k, w in enumerate(waits) if w > 0}, maker)
-        name = stuck.name or stuck.op_type
-        raise ModelError("the graph has a cycle", where=f"node {name}", do="export the model again")
+        raise ModelError("the graph has a cycle", where=f"node {node_label(stuck)}", do="export the model again")
     return out
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, MutableSequence
 from typing import TypeVar
 
 from google.protobuf.message import Message
+from onnx import NodeProto
 
 M = TypeVar("M", bound=Message)
 
@@ -15,6 +16,11 @@ def copied(message: M) -> M:
     out = type(message)()
     out.CopyFrom(message)
     return out
+
+
+def node_label(node: NodeProto) -> str:
+    """What a person can find: the node's name, else its operator and first output."""
+    return node.name or f"{node.op_type}({next((o for o in node.output if o), '')})"
 
 
 def replace(field: MutableSequence[M], items: Iterable[M]) -> None:

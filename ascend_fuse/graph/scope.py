@@ -24,6 +24,11 @@ class Scope:
     around: Scope | None = None
 
     @property
+    def depth(self) -> int:
+        """How many graphs are around it."""
+        return 0 if self.around is None else self.around.depth + 1
+
+    @property
     def outermost(self) -> Scope:
         """The main graph or function that holds it."""
         return self if self.around is None else self.around.outermost
@@ -57,7 +62,8 @@ def infer(model: ModelProto) -> Mapping[str, Inference]:
 def view_of(scope: Scope, inference: Inference, overridable: bool) -> View:
     """The view of a scope, with the small constants that it reads from the graphs around it."""
     templates = isinstance(scope.outermost.graph, FunctionProto)
-    return View(scope.graph, scope.opset, inference.types, _outer_constants(scope, overridable), overridable, templates)
+    outer = _outer_constants(scope, overridable)
+    return View(scope.graph, scope.opset, inference.types, outer, overridable, templates, inference.assumed)
 
 
 def _outer_constants(scope: Scope, overridable: bool) -> Mapping[str, Constant]:

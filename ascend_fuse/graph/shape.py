@@ -90,6 +90,11 @@ class Inference:
         """Values whose type or elements are in doubt at all."""
         return self._doubts.keys()
 
+    @property
+    def assumed(self) -> frozenset[str]:
+        """Values whose type may be another in a run with no tensor empty."""
+        return frozenset(n for n, d in self._doubts.items() if d > Doubt.EMPTY)
+
     def doubt(self, names: Iterable[str]) -> Doubt:
         """That of the least certain of the values."""
         if not self._doubts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,15 +42,25 @@ def check_file(path: Path, role: str, *, in_place: bool = False) -> None:
 
 @contextmanager
 def uninterrupted() -> Generator[None]:
-    """Signals wait meanwhile, so that no file exists that nobody has noted down. Other threads are not covered."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    """SIGINT and SIGTERM wait meanwhile, so that no file exists that nobody has noted down.
+
+    Their handlers are put off: a mask would be the main thread's alone and a runtime's own threads take signals too.
+    Elsewhere than in the main thread no handler runs, and nothing has to wait.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    came: list[int] = []
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda n, _: came.append(n))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 def is_read_only(folder: Path, path: Path) -> bool:

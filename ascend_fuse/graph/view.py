@@ -5,7 +5,7 @@ Nothing here decodes a weight: constants over `SMALL` elements and external tens
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from onnx import (
     numpy_helper,
 )
 
+from ascend_fuse.graph.proto import node_label
 from ascend_fuse.graph.type import TensorType
 
 TEMPLATE = "attributes of the caller"  # stands for the domain of a node that is one operator per call
@@ -72,7 +73,7 @@ class Node:
     @property
     def label(self) -> str:
         """What a person can find: the node's name, else its operator and first output."""
-        return self.proto.name or f"{self.op}({next((o for o in self.outputs if o), '')})"
+        return node_label(self.proto)
 
 
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
@@ -116,8 +117,12 @@ class View:
         outer: Mapping[str, Constant] | None = None,
         overridable: bool = True,
         templates: bool = False,
+        assumed: Container[str] = frozenset(),
     ) -> None:
-        """`templates`: a function's nodes, whose attributes may be its callers'."""
+        """`templates`: a function's nodes, whose attributes may be its callers'. `assumed`: values whose type rests on
+        an assumption about run-time sizes, or on what the model declares.
+        """
+        self.assumed = assumed
         self.graph = graph
         self.opset = opset
         self.types = types

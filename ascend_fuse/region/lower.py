@@ -149,6 +149,8 @@ def _expand(low: Lowering) -> Miss | None:
     have = low.builder.view.type_of(low.node.inputs[0]).shape
     if dims is None or have is None:
         return Miss("shape-unknown", "the wanted shape is not known", low.node.index, {"axis": "all"})
+    if low.node.inputs[0] in low.builder.view.assumed:  # nothing at run time compares the wanted shape with it
+        return Miss("shape-unknown", "the shape of what is widened is not certain", low.node.index, {"axis": "all"})
     for size, want in zip(reversed(have), reversed(dims), strict=False):
         if size != 1 and want not in (1, size):  # a size that may be 1 or the wanted one: no input would tell
             return Miss("shape-unknown", f"{size} may have to widen to {want}", low.node.index, {"axis": str(size)})

@@ -80,7 +80,7 @@ def test_a_cycle_is_an_error_that_names_a_node_on_it() -> None:
     assert caught.value.do
     with pytest.raises(ModelError) as unnamed:
         sorted_nodes([helper.make_node("Add", ["x", "y"], ["y"])])
-    assert unnamed.value.where == "node Add"
+    assert unnamed.value.where == "node Add(y)"
 
 
 def test_the_cycle_is_named_not_what_waits_behind_it() -> None:
