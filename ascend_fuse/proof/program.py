@@ -9,11 +9,12 @@ program's definition.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 
 import numpy as np
 from onnx import NodeProto, TensorProto
 
-from ascend_fuse.error import InternalError, VerificationError
+from ascend_fuse.error import InternalError, RuleError, VerificationError
 from ascend_fuse.program.evaluate import evaluate
 from ascend_fuse.program.program import Instr, Program, Value
 from ascend_fuse.proof.body import Body, open_body
@@ -141,7 +142,8 @@ def _bare(node: NodeProto) -> bytes:
 
 
 def prove_programs(claims: Sequence[Claim], definitions: Definitions) -> int:
-    """Prove each distinct pair of body and program; returns how many. Raises InternalError on one that differs.
+    """Prove each distinct pair of body and program; returns how many. Raises InternalError on one that differs,
+    RuleError when it holds an idiom of the user's.
 
     A pair that is equal as terms is run at one magnitude only, for its extents; pairs that differ in float constants
     alone have the same extents.
@@ -167,8 +169,19 @@ def prove_programs(claims: Sequence[Claim], definitions: Definitions) -> int:
         except VerificationError as e:
             note = f"the body does not run: {e.what}"
         if note:
+            _check_own(claim, note)
             what = f"the program of {claim.op_type} is not its body: {note}\n{key[1]}"
             way = f"; --ignore {claim.rule} leaves such regions out" if claim.rule else ""
             do = f"nothing was written; please report the model{way}"
             raise InternalError(what, where="program proof", do=do)
     return len(seen)
+
+
+def _check_own(claim: Claim, note: str) -> None:
+    """Raises RuleError when the user's idioms are in the region: ours are shown to be equal by their tests."""
+    if not claim.own:
+        return
+    codes, files = ", ".join(claim.own), ", ".join(dict.fromkeys(claim.own.values()))
+    lint = " ".join(dict.fromkeys(str(Path(file).parent) for file in claim.own.values()))
+    what = f"{codes}: the instruction does not compute what the pattern does: {note}"
+    raise RuleError(what, where=files, do=f"`ascend-fuse rules lint {lint}` shows it; --ignore leaves a rule out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ class Claim:
     opset: int
     hosts: Mapping[int, ShapeValue]
     rule: str = ""  # the one that names the region
+    own: Mapping[str, str] = field(default_factory=dict[str, str])  # the user's idioms in it, each with its file
 
 
 def _widened(dtype: str) -> str:

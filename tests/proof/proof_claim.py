@@ -127,7 +127,7 @@ def sample(name: str) -> Sample:
     engine = Engine(load_soc("Ascend910B3"), bounds(min_gain=0.0))
     planner = Planner(view, launches_by_node(model), inference.values, rules, engine, Sizes({}))
     editor = Editor(model, "Ascend910B3")
-    fused = editor.apply(scopes(model)[-1], view, planner.run().chosen)
+    fused = editor.apply(scopes(model)[-1], view, planner.run().chosen, inference.hinted)
     editor.finish({})
     claims = [
         Claim(
