@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_fuse.config import Settings
+from ascend_fuse.config import Settings, check_settings, nearest
 from ascend_fuse.delivery import Delivery
 from ascend_fuse.error import ModelError, UsageError
 from ascend_fuse.graph.load import external_files, read_model
@@ -35,7 +35,10 @@ class Batch:
     def errors(self) -> tuple[str, ...]:
         """A line for each model that failed, and for each size that none has."""
         failed = tuple(o.error.what for o in self.outcomes if o.error is not None)
-        return failed + tuple(f"--dim: none of the models has a size {name!r}" for name in self.absent_sizes)
+        known = {name for o in self.outcomes if o.plan is not None for name in o.plan.dims}
+        return failed + tuple(
+            f"--dim: none of the models has a size {name!r}; {nearest(name, known)}" for name in self.absent_sizes
+        )
 
     @property
     def exit_code(self) -> int:
@@ -62,12 +65,13 @@ def optimize_all(
     Raises UsageError for what can be refused before anything runs, such as two inputs with one output.
     """
     settings = settings or Settings()
+    check_settings(settings, "settings")
     folder = None if output is None else Path(output)
     if (folder is None) != in_place:
         several = "several models, or a folder, need a folder to go to"
         what = "both a folder and --in-place are given" if in_place else several
         raise UsageError(what, where="-o", do="give -o OUTDIR or --in-place")
-    if folder is not None and folder.exists() and not folder.is_dir():
+    if folder is not None and not folder.is_dir() and (folder.exists() or folder.suffix == ".onnx"):
         raise UsageError("several models need a folder to go to", where=str(folder), do="name one, or a new one")
     files = tuple(map(Path, reports))
     tasks = _tasks([Path(i) for i in inputs], folder, settings)

@@ -66,10 +66,10 @@ def _weights(value: object) -> str:
     return cast(str, value)
 
 
-def _number(least: float, most: float = float("inf")) -> Read:
+def _number(least: float, most: float) -> Read:
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-            raise ValueError(f"a number, {least:g} or more" if most == float("inf") else f"{least:g} to {most:g}")
+            raise ValueError(f"a number from {least:g} to {most:g}")
         return float(value)
 
     return read
@@ -85,9 +85,10 @@ def _integer(most: int) -> Read:
 
 
 size = _integer(MAX_SIZE)
+# The ranges of numbers are those of the engine (kernels/engine/bounds.h): what is read here is never refused there.
 OPTIONS: Mapping[str, Read] = {
     "soc": _text, "dims": size, "select": _texts, "ignore": _texts, "rules": _texts,
-    "launch_us": _number(0), "min_gain": _number(0), "ub_reserve": _number(0, 1), "weights": _weights,
+    "launch_us": _number(0, 1000), "min_gain": _number(0, 1), "ub_reserve": _number(0, 0.95), "weights": _weights,
     "cleanup": _switch, "inline_functions": _switch, "verify": _switch, "jobs": _integer(1024),
 }  # fmt: skip
 
@@ -111,6 +112,16 @@ class Config:
         """`--soc`, `ASCEND_FUSE_SOC`, `ascend-fuse.toml:3`, or `default`."""
         return self.given[name].origin if name in self.given else DEFAULT
 
+    def placed(self, error: UsageError) -> UsageError:
+        """An error about an option's value, with the place that gave it: `ascend-fuse.toml:3`, not `--soc`."""
+        values = {"soc": (self.settings.soc,), "rules": self.settings.rules}
+        name = next((n for n in OPTIONS if error.where in (flag(n), *values.get(n, ()))), "")
+        origin = self.origin(name)
+        if origin == DEFAULT or origin.startswith("--"):
+            return error
+        what = error.what if error.where.startswith("--") else f"{error.where}: {error.what}"
+        return type(error)(what, where=f"{origin}: {name}", do=error.do)
+
     def strict_sizes(self) -> frozenset[str]:
         """The sizes that flags give: the model has to have them."""
         return frozenset(n.partition(".")[2] for n, g in self.given.items() if g.origin.startswith("--dim"))
@@ -125,7 +136,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """`did you mean 'soc'?`, else all that is known."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, 1, 0.6)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names) or 'none'}"
 
 
 def checked(name: str, value: object, where: str, shown: str = "") -> Value:
@@ -134,8 +145,14 @@ def checked(name: str, value: object, where: str, shown: str = "") -> Value:
     try:
         return OPTIONS[key](value)
     except ValueError as e:
-        what = f"{name.replace('_', '-') if where.startswith('--') else name} cannot be {shown or repr(value)}"
+        what = f"{'' if where.startswith('--') else f'{name} '}cannot be {shown or repr(value)}"
         raise UsageError(what, where=where, do=f"give {e}") from e
+
+
+def check_settings(settings: Settings, where: str) -> None:
+    """Raises UsageError that names `where` for a value of another type or out of range."""
+    for name in OPTIONS.keys() - {"dims"}:
+        checked(name, getattr(settings, name), where)
 
 
 def parse_dims(texts: Iterable[str], where: str = "--dim") -> Mapping[str, int]:
@@ -164,8 +181,12 @@ def from_flags(flags: Mapping[str, object]) -> Mapping[str, Given]:
             found |= {f"dims.{n}": Given(checked("dims", v, "--dim"), "--dim") for n, v in sizes.items()}
         else:
             plain = [str(v) for v in cast("list[object]", value)] if isinstance(value, (list, tuple)) else value
-            found[name] = Given(checked(name, plain, flag(name)), flag(name))
+            found[name] = Given(checked(name, plain, flag(name)), flag(name) if value is not False else _negated(name))
     return found
+
+
+def _negated(name: str) -> str:
+    return f"--no-{flag(name).removeprefix('--')}"
 
 
 def from_environment(environ: Mapping[str, str]) -> Mapping[str, Given]:
@@ -212,10 +233,7 @@ def assemble(layers: Iterable[Mapping[str, Given]]) -> Config:
         given |= layer
     dims = {n.partition(".")[2]: g.value for n, g in given.items() if n.startswith("dims.")}
     values = {n: g.value for n, g in given.items() if not n.startswith("dims.")}
-    upper = {
-        n: tuple(s.upper() for s in cast("tuple[str, ...]", values[n])) for n in ("select", "ignore") if n in values
-    }
-    return Config(Settings(**{**values, **upper, "dims": dims}), given)  # pyright: ignore[reportArgumentType]
+    return Config(Settings(**{**values, "dims": dims}), given)  # pyright: ignore[reportArgumentType]
 
 
 def resolve(

@@ -40,6 +40,9 @@ def from_file(path: Path) -> Mapping[str, Given]:
     lines = _Lines(path)
     for key, value in table.items():
         where = lines.where(key)
+        if key == TABLE[0] and path.name != PROJECT:
+            do = "leave the header out here: the options stand at the top of this file"
+            raise UsageError("[tool.ascend-fuse] belongs in a pyproject.toml", where=where, do=do)
         if key not in OPTIONS:
             raise UsageError(f"no option is called {key!r}", where=where, do=nearest(key, OPTIONS))
         if key != "dims":
@@ -69,7 +72,10 @@ def _table(path: Path, document: Mapping[str, object]) -> Mapping[str, object] |
     if path.name != PROJECT:
         return document
     tool = document.get(TABLE[0])
-    own = cast("dict[str, object]", tool).get(TABLE[1]) if isinstance(tool, dict) else None
+    tables = cast("dict[str, object]", tool) if isinstance(tool, dict) else {}
+    if (misspelt := TABLE[1].replace("-", "_")) in tables:
+        raise UsageError(f"[tool.{misspelt}] is read by nobody", where=str(path), do="write [tool.ascend-fuse]")
+    own = tables.get(TABLE[1])
     if own is not None and not isinstance(own, dict):
         raise UsageError("tool.ascend-fuse is no table", where=str(path), do="write [tool.ascend-fuse]")
     return cast("dict[str, object] | None", own)

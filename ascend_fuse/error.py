@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ class ModelError(AscendFuseError):
     """The input model is bad."""
 
     exit_code = 3
+
+    def of(self, source: Path | None) -> ModelError:
+        """The same error, which names the model's file, too."""
+        if source is None or str(source) in self.where:
+            return self
+        return ModelError(self.what, where=f"{source}: {self.where}" if self.where else str(source), do=self.do)
 
 
 class VerificationError(AscendFuseError):

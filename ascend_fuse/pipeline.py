@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ascend_fuse.config import DEFAULT_SOC, Settings, Weights
+from onnx import ModelProto
+
+from ascend_fuse.config import DEFAULT_SOC, Settings, Weights, check_settings
 from ascend_fuse.delivery import Delivery
-from ascend_fuse.emit.body import DOMAIN
-from ascend_fuse.emit.inline import inline_model
+from ascend_fuse.emit.inline import count_fused, inline_model, recorded
+from ascend_fuse.error import UsageError
 from ascend_fuse.graph.load import check_external, read_model
 from ascend_fuse.graph.save import save_model
 from ascend_fuse.plan import Plan
@@ -59,6 +61,7 @@ def optimize(
         soc, dims or {}, _items(select), _items(ignore), _folders(rules), launch_us,
         min_gain, ub_reserve, weights, cleanup, inline_functions, verify,
     )  # fmt: skip
+    check_settings(settings, "optimize()")
     delivery = deliver_to(model, settings, output, in_place, reports, plan)
     return carry_out(model, Task(settings, delivery, skip_unchanged=skip_unchanged), progress)
 
@@ -78,8 +81,9 @@ def apply(
 ) -> Result:
     """Fuse exactly the regions of a plan (or of the plan in a file), with its options and its cleanups.
 
-    Regions and cleanups may have been deleted from it. `rules` (folders) and `soc` (a platform_config file) are
-    needed when the plan was made with such. The rest is as in `optimize`.
+    Regions and cleanups may have been deleted from it; what rests on a deleted cleanup is left out, with a note.
+    `rules` (folders) and `soc` (a platform_config file) are needed when the plan was made with such. The rest is as in
+    `optimize`.
     Raises UsageError also for a plan of another model, of other rules, or with a region that planning does not find.
     """
     file = None if isinstance(plan, Plan) else Path(plan)
@@ -116,17 +120,41 @@ def _items(value: PathText | Sequence[Any]) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (str, os.PathLike)) else tuple(value)
 
 
-def inline(model: PathText, output: PathText, *, weights: Weights = "copy", in_place: bool = False) -> int:
-    """Write the model with every fused node replaced by its body; how many there were.
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """How many fused nodes `inline` replaced, in all scopes; `notes`: what does not come back."""
+
+    count: int
+    notes: tuple[str, ...] = ()
+
+
+def inline(
+    model: PathText, output: PathText | None = None, *, weights: Weights = "copy", in_place: bool = False
+) -> Inlined:
+    """Write the model with every fused node replaced by its body.
 
     Raises ModelError, UsageError.
     """
-    delivery = Delivery(Path(model), Path(output), in_place, weights)
+    target = Path(model) if in_place or output is None else Path(output)
+    if in_place == (output is not None):
+        raise UsageError("one of output and in_place is needed", where="inline()", do="give either")
+    delivery = Delivery(Path(model), target, in_place, weights)
     delivery.check()
     proto = read_model(Path(model))
     check_external(proto, Path(model))
     placings = delivery.placings(proto)
-    count = sum(n.domain == DOMAIN for n in proto.graph.node)
+    inlined = Inlined(count_fused(proto), _not_undone(proto))
     inline_model(proto)
-    save_model(proto, Path(output), placings)
-    return count
+    save_model(proto, target, placings)
+    return inlined
+
+
+def _not_undone(model: ModelProto) -> tuple[str, ...]:
+    """What the options that the model was fused with have changed for good."""
+    options = recorded(model)
+    notes: list[str] = []
+    if options.get("cleanup") is True:
+        notes.append("it was fused with cleanups: what they removed, if anything, does not come back (see its report)")
+    if options.get("inline_functions") is True:
+        notes.append("it was fused with its functions expanded: they stay so")
+    return tuple(notes)

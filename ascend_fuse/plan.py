@@ -119,6 +119,7 @@ class Plan:
     platform_digest: str = ""  # of a CANN platform_config file, "" for a chip by name
     cleanup: bool = True
     inline_functions: bool = False
+    settings_digest: str = ""  # of the options that it was made with
 
     def by_rule(self) -> Mapping[str, Totals]:
         """What each region's naming rule (its first) saves: launches, bytes, µs."""
@@ -190,6 +191,11 @@ def miss_json(m: NearMiss) -> dict[str, object]:
     }  # fmt: skip
 
 
+def cleanup_json(c: Cleanup) -> dict[str, object]:
+    """One cleanup of `ascend-fuse/plan/1`."""
+    return {"graph": c.graph, "rule": c.rule, "node": c.node, "what": c.what}
+
+
 def to_json(plan: Plan) -> dict[str, object]:
     """The plan as `ascend-fuse/plan/1` (docs/design/0001); deterministic. `plan_file.from_json` reads it."""
     plan = rounded(plan)
@@ -208,7 +214,8 @@ def to_json(plan: Plan) -> dict[str, object]:
         "rules": {"select": list(plan.select), "ignore": list(plan.ignore), "digest": plan.rules_digest},
         "cleanup": plan.cleanup,
         "inline_functions": plan.inline_functions,
-        "cleanups": [{"graph": c.graph, "rule": c.rule, "node": c.node, "what": c.what} for c in plan.cleanups],
+        "settings_digest": plan.settings_digest,
+        "cleanups": [cleanup_json(c) for c in plan.cleanups],
         "regions": [region_json(r) for r in plan.regions],
         "misses": [miss_json(m) for m in plan.misses],
         "totals": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar, cast
@@ -84,8 +85,9 @@ class Place:
         self.fail(f"{shown if len(shown) < 40 else type(self.value).__name__} stands where {wanted} belongs")
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: str | os.PathLike[str]) -> Plan:
     """The plan in the file. Raises UsageError with file and place in the document."""
+    path = Path(path)
     try:
         document = json.loads(path.read_text("utf-8"))
     except OSError as e:
@@ -104,8 +106,8 @@ def from_json(document: object, file: str = "") -> Plan:
         top.fail(f"the schema is {schema!r}, not {SCHEMA!r}", "give what `ascend-fuse optimize --plan` wrote")
     m = top.members(
         ("schema", "tool", "model", "already_fused", "soc", "platform_digest", "dims", "assumed_dims",
-         "undeclared_dims", "bounds", "rules", "cleanup", "inline_functions", "cleanups", "regions", "misses",
-         "totals", "by_rule"), BESIDE,
+         "undeclared_dims", "bounds", "rules", "cleanup", "inline_functions", "settings_digest", "cleanups", "regions",
+         "misses", "totals", "by_rule"), BESIDE,
     )  # fmt: skip
     model, rules = m["model"].members(("nodes", "opset", "digest")), m["rules"].members(("select", "ignore", "digest"))
     totals, counted = m["totals"].members(("before", "after")), m["already_fused"].flag()
@@ -119,7 +121,7 @@ def from_json(document: object, file: str = "") -> Plan:
         totals_after=_totals(totals["after"], counted), rule_names=m["by_rule"].table(_rule_name),
         undeclared_dims=m["undeclared_dims"].integer(), already_fused=counted, rules_digest=rules["digest"].text(),
         platform_digest=m["platform_digest"].text(), cleanup=m["cleanup"].flag(),
-        inline_functions=m["inline_functions"].flag(),
+        inline_functions=m["inline_functions"].flag(), settings_digest=m["settings_digest"].text(),
     )  # fmt: skip
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onnx import ModelProto
 
-from ascend_fuse.config import Settings
+from ascend_fuse.config import Settings, nearest
 from ascend_fuse.engine import Engine, bounds, check_size, is_file, load_soc
 from ascend_fuse.plan import Plan
 from ascend_fuse.rule.load import RuleSet, load_rules
@@ -35,8 +36,13 @@ class Preparation:
         o = self.options
         return replace(
             plan, rules_digest=self.rules_digest, platform_digest=self.platform_digest, cleanup=o.cleanup,
-            inline_functions=o.inline_functions,
+            inline_functions=o.inline_functions, settings_digest=self.settings_digest,
         )  # fmt: skip
+
+    @property
+    def settings_digest(self) -> str:
+        """Of the options: a plan that says others was edited."""
+        return hashlib.sha256(json.dumps(self.options.record(), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def prepare(settings: Settings) -> Preparation:
@@ -45,16 +51,17 @@ def prepare(settings: Settings) -> Preparation:
         check_size(name, number)
     folders = [Path(r) for r in settings.rules]
     known = load_rules(folders)
-    chosen = tuple(s.upper() for s in settings.select), tuple(s.upper() for s in settings.ignore)
+    chosen = known.choose(settings.select, settings.ignore)
+    named = tuple(s.upper() for s in settings.select), tuple(s.upper() for s in settings.ignore)
     limits = bounds(launch_us=settings.launch_us, min_gain=settings.min_gain, ub_reserve=settings.ub_reserve)
     engine = Engine(load_soc(settings.soc), limits)
     platform = [Path(settings.soc)] if is_file(settings.soc) else []
     files = digest([*(p for r in folders for p in sorted(r.glob("*.toml"))), *platform])
     options = Options(
-        engine.soc.name, dict(settings.dims), *chosen, engine.figures(), files, settings.cleanup,
+        engine.soc.name, dict(settings.dims), *named, engine.figures(), files, settings.cleanup,
         settings.inline_functions,
     )  # fmt: skip
-    return Preparation(known.choose(*chosen), engine, options, digest([r.path for r in known.rules]), digest(platform))
+    return Preparation(chosen, engine, options, digest([r.path for r in known.rules]), digest(platform))
 
 
 def own_files(settings: Settings) -> list[tuple[str, Path]]:
@@ -81,4 +88,5 @@ def without_absent(
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """The sizes that the model has or that are `strict`; notes name the others."""
     kept = {name: n for name, n in dims.items() if name in known or name in strict}
-    return kept, tuple(f"no size of this model is called {name}" for name in dims if name not in kept)
+    absent = [name for name in dims if name not in kept]
+    return kept, tuple(f"no size of this model is called {name!r}: {nearest(name, known)}" for name in absent)

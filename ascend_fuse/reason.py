@@ -27,6 +27,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "limit-inputs": "the program would have too many inputs",
         "limit-outputs": "the program would have too many outputs",
         "ub-overflow": "no tile fits the unified buffer",
+        "l1-overflow": "no tile of a product fits L1",
+        "l0-overflow": "no tile of a product fits L0A, L0B or L0C",
         "no-gain": "fused is not faster by the minimal gain",
         "parallelism-lost": "fewer cores would work, and that decides",
         "conversion-cost": "type conversions decide",

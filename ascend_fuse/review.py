@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ascend_fuse import __version__
@@ -60,33 +61,55 @@ class Review:
         for name, value in o.bounds.items():
             if p.bounds.get(name) != value:
                 raise self._refused(f"bounds.{name} is {p.bounds.get(name)}, not {value:g}", AGAIN)
+        if p.settings_digest != ready.settings_digest:
+            what = "its soc, dims, bounds, rules, cleanup or inline_functions were changed after planning"
+            raise self._refused(what, "plan again with the options that it shall have")
 
-    def check_applied(self, done: Plan) -> None:
-        """What was fused and cleaned is what the plan says. Raises UsageError for another model or an edited region."""
+    def check_model(self, digest: str, nodes: int, opset: int) -> None:
+        """The model is the one that was planned. Raises UsageError."""
         p = self.plan
-        if (p.digest, p.nodes, p.opset) != (done.digest, done.nodes, done.opset):
+        if (p.digest, p.nodes, p.opset) != (digest, nodes, opset):
             raise self._refused("it was made for another model", f"give that model, or {AGAIN}")
-        found = {_place(r): r for r in done.regions}
-        for k, region in enumerate(p.regions):
-            mine = found.pop(_place(region), None)
-            if mine is None:
-                raise self._refused(f"planning does not find the region {region.name}", AGAIN, f"regions[{k}]")
-            self._compare(k, region, mine)
-        lacking = set(p.cleanups) - set(done.cleanups)
-        for k, cleanup in enumerate(p.cleanups):
-            # AF001 only makes room for regions: without any, it has nothing to do
-            if cleanup in lacking and (p.regions or cleanup.rule != SHAPE_SOURCE):
-                what = f"planning does not find the cleanup {_told(cleanup)}"
-                do = f"it may rest on one that was deleted: delete it too, or {AGAIN}"
-                raise self._refused(what, do, f"cleanups[{k}]")
 
-    def _compare(self, k: int, given: Region, found: Region) -> None:
+    def followed(self, done: Plan, deleted: Sequence[Cleanup]) -> tuple[Review, tuple[str, ...]]:
+        """The review of what can be done of the plan, and a note for each of its entries that cannot.
+
+        `deleted`: cleanups that the plan no longer lists; what rests on one is left out. Raises UsageError for an
+        entry that planning does not find although nothing was deleted.
+        """
+        found = {_place(r): r for r in done.regions}
+        regions: list[Region] = []
+        cleanups: list[Cleanup] = []
+        notes: list[str] = []
+        for k, region in enumerate(self.plan.regions):
+            refused = self._compare(k, region, found.pop(_place(region), None))
+            if refused is None:
+                regions.append(region)
+            elif deleted:
+                notes.append(f"{region.name} is left out: it rests on {_one_of(deleted)}")
+            else:
+                raise refused
+        lacking = set(self.plan.cleanups) - set(done.cleanups)
+        for k, cleanup in enumerate(self.plan.cleanups):
+            # AF001 only makes room for regions: without any, it has nothing to do
+            if cleanup not in lacking or (not regions and cleanup.rule == SHAPE_SOURCE):
+                cleanups.append(cleanup)
+            elif deleted:
+                notes.append(f"{_told(cleanup)} is left out: it rests on {_one_of(deleted)}")
+            else:
+                raise self._refused(f"planning does not find the cleanup {_told(cleanup)}", AGAIN, f"cleanups[{k}]")
+        return replace(self, plan=replace(self.plan, regions=tuple(regions), cleanups=tuple(cleanups))), tuple(notes)
+
+    def _compare(self, k: int, given: Region, found: Region | None) -> UsageError | None:
+        """Why the plan's region is none that planning found; None when it is."""
+        if found is None:
+            return self._refused(f"planning does not find the region {given.name}", AGAIN, f"regions[{k}]")
         for name, value in _content(given).items():
             if value != _content(found)[name]:
+                what = f"`{name}` of {given.name} is not what planning finds"
                 do = f"a plan may lose regions, not change them: delete it, or {AGAIN}"
-                raise self._refused(
-                    f"the {name} of {given.name} is not what planning finds", do, f"regions[{k}].{name}"
-                )
+                return self._refused(what, do, f"regions[{k}].{name}")
+        return None
 
     def _refused(self, what: str, do: str, path: str = "") -> UsageError:
         return UsageError(what, where=f"{self.where}: $.{path}" if path else self.where, do=do)
@@ -101,8 +124,16 @@ def _content(region: Region) -> Mapping[str, object]:
     return {
         "op_type": region.op_type, "family": region.family, "rules": region.rules, "inputs": region.inputs,
         "outputs": region.outputs, "program": region.program, "sizes": dict(region.sizes), "tiling": region.tiling,
+        "name": re.sub(r"_\d+$", "", region.name),  # its number counts the regions, which may be fewer
     }  # fmt: skip
 
 
 def _told(cleanup: Cleanup) -> str:
-    return f"{cleanup.rule} of {cleanup.node}"
+    inside = f"{cleanup.graph}: " if cleanup.graph else ""
+    return f"{cleanup.rule} of {inside}{cleanup.node}"
+
+
+def _one_of(deleted: Sequence[Cleanup]) -> str:
+    if len(deleted) > 1:
+        return f"one of {len(deleted)} deleted cleanups ({_told(deleted[0])}, …)"
+    return f"a deleted cleanup, {_told(deleted[0])}"

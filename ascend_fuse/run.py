@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from onnx import ModelProto
 
 from ascend_fuse import __version__
-from ascend_fuse.cleanup.claim import cleanups, restricted
+from ascend_fuse.cleanup.claim import cleanups
+from ascend_fuse.cleanup.find import restricted
 from ascend_fuse.cleanup.model import Cleaned, clean_all, find_all
 from ascend_fuse.cleanup.redirect import SHAPE_SOURCE, Redirect, find_redirects, redirect
 from ascend_fuse.cleanup.unused import drop_unused, find_unused
@@ -18,7 +19,7 @@ from ascend_fuse.emit.edit import OPTIONS_KEY, Editor, Fused, describe_redirects
 from ascend_fuse.emit.inline import inline_model, is_fused
 from ascend_fuse.engine import DEFAULT_SOC, Engine
 from ascend_fuse.error import InternalError, UsageError
-from ascend_fuse.graph.function import Functions, inline_functions
+from ascend_fuse.graph.function import Functions, inline_functions, left_in_place
 from ascend_fuse.graph.launch import launches_by_node, launches_by_scope
 from ascend_fuse.graph.load import normalise
 from ascend_fuse.graph.scope import infer, scopes, view_of
@@ -32,6 +33,7 @@ from ascend_fuse.proof.program import prove_programs
 from ascend_fuse.proof.structure import Numbers, prove_structure, signature
 from ascend_fuse.proof.trial import Claim
 from ascend_fuse.resource import rules_dir
+from ascend_fuse.review import Review
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.pattern import Pattern
 from ascend_fuse.summary import Planned, digest, misses, regions, removed, times_of, totals
@@ -72,23 +74,34 @@ class Run:
         self.tell = tell
         self.sizes = Sizes(options.dims)
         self.numbers = Numbers()
+        self.deleted: list[Cleanup] = []  # what changes nodes and the plan to apply no longer lists
 
     @collecting_seldom()
-    def fuse(self, only: Plan | None = None) -> tuple[Plan, tuple[str, ...]]:
-        """Plan, edit and prove; the model is edited in place. `only`: the regions and cleanups of this plan alone."""
-        if is_fused(self.model) and only is None and self._same_options():
+    def fuse(self, review: Review | None = None, anew: bool = False) -> tuple[Plan, tuple[str, ...]]:
+        """Plan, edit and prove; the model is edited in place.
+
+        `review`: the regions and cleanups of its plan alone. `anew`: also what was fused with these options.
+        """
+        only = review.plan if review is not None else None
+        if is_fused(self.model) and only is None and not anew and self._same_options():
             return self._nothing_to_do(), ("the model is already fused with these options: nothing to do",)
         notes = normalise(self.model)  # before anything expands functions: one that calls itself would have no end
         if is_fused(self.model):
+            notes += ("the model is fused already: this is planned anew from its original graph",) if anew else ()
             inline_model(self.model)
         if self.options.inline_functions:
             inline_functions(self.model)
+            notes += left_in_place(self.model)
         self.tell("infer", 1, 5)
         inferred = infer(self.model)
+        source = digest(self.model), len(self.model.graph.node)
+        if review is not None:
+            review.check_model(*source, model_opset(self.model))
         _check_sizes(self.options.dims, inferred[""])
         self.sizes = Sizes(self.options.dims, by_use(self.model.graph))
-        source = digest(self.model), len(self.model.graph.node)
         cleaned = self._clean(inferred, only)
+        if cleaned.positions and len(inferred) > 1:  # bodies read other values than before
+            inferred = infer(self.model)
         redirects = self._redirects(inferred[""], only)
         before = signature(self.model, self.numbers, {r.output: r.new for r in redirects})
         redirect(self.model, redirects)
@@ -101,7 +114,8 @@ class Run:
         self._edit(planned, redirects)
         self.tell("prove", 4, 5)
         prove_structure(before, signature(self.model, self.numbers))
-        prove_programs([_claim(f, p) for p in planned for f in p.fused], self._definitions())
+        own = {r.code: str(r.path) for r in self.rules.rules if r.instruction and r.path.parent != rules_dir()}
+        prove_programs([_claim(f, p, own) for p in planned for f in p.fused], self._definitions())
         return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
 
     def _clean(self, inferred: Mapping[str, Inference], only: Plan | None) -> Cleaned:
@@ -110,7 +124,8 @@ class Run:
             return Cleaned()
         found = find_all(self.model, inferred, self.rules)
         if only is not None:
-            found = [replace(f, claims=restricted(f.claims, f.scope.path, only.cleanups)) for f in found]
+            self.deleted += (c for f in found for c in cleanups(f.claims, f.scope.path) if c not in only.cleanups)
+            found = [replace(f, claims=restricted(f.claims, f.view, f.scope.path, only.cleanups)) for f in found]
         positions: Mapping[str, Sequence[int]] = {}
         saved = Totals()
         if any(f.claims for f in found):
@@ -129,7 +144,11 @@ class Run:
             return ()
         scope = scopes(self.model)[-1]
         found = find_redirects(view_of(scope, inference, self._overridable), inference)
-        return found if only is None else tuple(r for r in found if r.cleanup in only.cleanups)
+        if only is None:
+            return found
+        if not self.deleted:  # else some may be there only because of that
+            self.deleted += (r.cleanup for r in found if r.cleanup not in only.cleanups)
+        return tuple(r for r in found if r.cleanup in only.cleanups)
 
     @property
     def _overridable(self) -> bool:
@@ -157,7 +176,7 @@ class Run:
     def _edit(self, planned: Sequence[Planned], redirects: Sequence[Redirect]) -> None:
         editor = Editor(self.model, self.options.soc)
         for p in planned:
-            p.fused = editor.apply(p.scope, p.view, p.outcome.chosen)
+            p.fused = editor.apply(p.scope, p.view, p.outcome.chosen, p.inference.hinted)
         editor.finish(self.options.record())
         describe_redirects(self.model, {r.output: r.old for r in redirects})
 
@@ -213,8 +232,8 @@ def _wanted(plan: Plan, path: str, positions: Sequence[int]) -> list[frozenset[i
     return [frozenset(now[n] for n in r.nodes if n in now) for r in plan.regions if r.graph == path]
 
 
-def _claim(fused: Fused, planned: Planned) -> Claim:
-    """What the program proof has to show of a fused node."""
+def _claim(fused: Fused, planned: Planned, own: Mapping[str, str]) -> Claim:
+    """What the program proof has to show of a fused node; `own`: the user's idioms and their files."""
     built, function = fused.chosen.built, fused.body.function
     values = planned.inference.sure_values
     hosts = {
@@ -227,7 +246,7 @@ def _claim(fused: Fused, planned: Planned) -> Claim:
         raise InternalError(f"host input {missing[0]} of {function.name} has no known value", where="program proof")
     return Claim(
         function.name, built, tuple(function.node), tuple(function.input), tuple(function.output),
-        planned.view.opset, hosts, fused.chosen.rules[0],
+        planned.view.opset, hosts, fused.chosen.rules[0], {c: own[c] for c in fused.chosen.rules if c in own},
     )  # fmt: skip
 
 

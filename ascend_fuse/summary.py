@@ -21,6 +21,7 @@ from ascend_fuse.graph.view import View
 from ascend_fuse.plan import NearMiss, Region, Totals
 from ascend_fuse.planning import Outcome
 from ascend_fuse.reason import Miss
+from ascend_fuse.unknown import explained
 
 
 @dataclass(slots=True)
@@ -61,11 +62,14 @@ def _region(planned: Planned, fused: Fused, label: str) -> Region:
 
 
 def misses(planned: Planned, functions: Functions) -> Iterable[NearMiss]:
-    """The scope's near misses; a call of a function in another opset says that this is why it stays whole."""
+    """The scope's near misses; they name the call or operator that leaves a type or shape unknown.
+
+    A call of a function in another opset says that this is why it stays whole.
+    """
     for m in planned.outcome.misses:
         node = planned.view.nodes[m.node]
         function = functions.called(node.proto)[1]
-        miss = m.miss
+        miss = explained(m.miss, planned.scope, planned.view, functions)
         if function is not None and functions.is_foreign(function):
             what = f"the function is written in another opset than the model's {functions.opset}"
             miss = Miss("function-opset", what, m.node, {"opset": functions.opset_of(function)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from onnx import ModelProto
 from ascend_fuse.config import Settings
 from ascend_fuse.delivery import Delivery, check_verifiable, compare
 from ascend_fuse.emit.inline import is_fused
-from ascend_fuse.error import UsageError, VerificationError
+from ascend_fuse.error import ModelError, UsageError, VerificationError
 from ascend_fuse.graph.load import check_external, read_model
 from ascend_fuse.graph.proto import copied
 from ascend_fuse.graph.save import write_texts
@@ -38,8 +38,8 @@ class Result:
     `unchanged`: the model was already fused with the same options.
     """
 
-    plan: Plan
-    model: Any
+    plan: Plan = field(repr=False)
+    model: Any = field(repr=False)
     path: Path | None
     verification: Verification | None
     notes: tuple[str, ...]
@@ -57,7 +57,8 @@ class Task:
     """What is to be done with one model.
 
     `review`: the plan to apply, instead of planning freely. `strict`: the sizes that the model has to have, None for
-    all. `skip_unchanged`: a model that is already fused with these options is not written.
+    all. `skip_unchanged`: a model that is already fused with these options is not written. `anew`: it is planned from
+    its original graph all the same.
     """
 
     settings: Settings
@@ -65,6 +66,7 @@ class Task:
     review: Review | None = None
     strict: frozenset[str] | None = None
     skip_unchanged: bool = False
+    anew: bool = False
 
 
 def carry_out(model: Model, task: Task, progress: Progress | None = None, ready: Preparation | None = None) -> Result:
@@ -81,28 +83,52 @@ def carry_out(model: Model, task: Task, progress: Progress | None = None, ready:
     tell("load", 0, 5)
     source = task.delivery.source
     proto, given_back = _read(model, source)
-    if source is not None:
-        check_external(proto, source)
     notes: tuple[str, ...] = ()
-    if task.strict is not None:
-        dims, notes = without_absent(task.settings.dims, declared_sizes(proto), task.strict)
-        ready = replace(ready, options=replace(ready.options, dims=dims))
-    result = _fuse(proto, task, ready, notes, tell)
-    result = replace(result, model=given_back(proto))
+    try:
+        if source is not None:
+            check_external(proto, source)
+        if task.strict is not None:
+            dims, notes = without_absent(task.settings.dims, declared_sizes(proto), task.strict)
+            ready = replace(ready, options=replace(ready.options, dims=dims))
+        result = _fuse(proto, task, ready, notes, tell, lambda: _read(model, source)[0])
+    except ModelError as e:
+        raise e.of(source) from e
+    result = replace(result, model=given_back(result.model))
     tell("done", 5, 5)
     return result
 
 
-def _fuse(model: ModelProto, task: Task, ready: Preparation, notes: tuple[str, ...], tell: Progress) -> Result:
-    """Fuse, verify, write."""
-    delivery, review = task.delivery, task.review
+def _planned(
+    model: ModelProto, task: Task, ready: Preparation, tell: Progress, again: Callable[[], ModelProto]
+) -> tuple[ModelProto, Plan, tuple[str, ...]]:
+    """The model fused, its plan, notes; begun `again` without the regions of a plan that rest on deleted cleanups."""
+    review, left_out = task.review, tuple[str, ...]()
+    while True:
+        run = Run(model, ready.engine, ready.rules, ready.options, tell)
+        plan, notes = run.fuse(review, task.anew)
+        if review is None:
+            return model, plan, notes
+        followed, more = review.followed(plan, run.deleted)
+        left_out += more
+        if len(followed.plan.regions) == len(review.plan.regions):
+            own = "only the nodes of the plan were planned: the plan itself has the reasons why others stay"
+            return model, plan, (*notes, *left_out, own)
+        review, model = followed, again()
+
+
+def _fuse(
+    model: ModelProto,
+    task: Task,
+    ready: Preparation,
+    notes: tuple[str, ...],
+    tell: Progress,
+    again: Callable[[], ModelProto],
+) -> Result:
+    """Fuse, verify, write; `again` reads the model anew."""
+    delivery = task.delivery
     placings = delivery.placings(model)
-    run = Run(model, ready.engine, ready.rules, ready.options, tell)
-    plan, found = run.fuse() if review is None else run.fuse(review.plan)
+    model, plan, found = _planned(model, task, ready, tell, again)
     plan, notes = ready.stamped(plan), notes + found
-    if review is not None:
-        review.check_applied(plan)
-        notes += ("only the nodes of the plan were planned: the plan itself has the reasons why others stay",)
     # a model that is fused anew has regions, one that is not is no longer fused
     unchanged = not plan.regions and is_fused(model)
     target = None if unchanged and task.skip_unchanged else delivery.target

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ class Outcome:
 
     source: Path
     path: Path | None = None
-    plan: Plan | None = None
+    plan: Plan | None = field(default=None, repr=False)
     verification: Verification | None = None
     notes: tuple[str, ...] = ()
     unchanged: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from ascend_fuse.cli.option import SETTINGS, FormatOption, configured
@@ -19,8 +21,13 @@ def configuration() -> None:
 @config_app.command("show")
 @configured(*SETTINGS)
 def show_command(form: FormatOption = Format.TEXT, *, config: Config) -> None:
-    """Print each option, its value, and where that comes from."""
+    """Print each option, its value, and where that comes from; fails where the next command would."""
+    from ascend_fuse.engine import load_soc
     from ascend_fuse.report.configuration import config_page
     from ascend_fuse.report.render import show
+    from ascend_fuse.rule.load import load_rules
 
+    settings = config.settings  # as in `preparation`, without what that imports
+    load_soc(settings.soc)
+    load_rules([Path(r) for r in settings.rules]).choose(settings.select, settings.ignore)
     show(config_page(config), form)

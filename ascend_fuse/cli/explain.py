@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,10 @@ from ascend_fuse.error import UsageError
 from ascend_fuse.reason import CODES
 from ascend_fuse.report.page import Format
 
-RULE = re.compile(r"[A-Za-z]{2,8}[0-9]{3}")
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+RULE = re.compile(r"[A-Za-z]{2,8}([0-9]{3}|[0-9]*[*?][0-9*?]*)")  # a code or a glob of codes
 PLANNING = [name for name in SETTINGS if name not in ("weights", "verify", "jobs")]
 
 
@@ -30,10 +33,13 @@ def explain_command(
     *,
     config: Config,
 ) -> None:
-    """Explain a rule, a reason code, or all that a model's plan fuses and leaves; nothing is written."""
+    """Explain a rule, a reason code, or all that a model's plan fuses, leaves and cleans up.
+
+    A fused model is planned anew from its original graph. Nothing is written.
+    """
     is_rule = RULE.fullmatch(what) is not None
     # a word near to a code is a code mistyped, unless there is such a file
-    is_code = is_rule or bool(get_close_matches(what, CODES, 1, 0.8))
+    is_code = is_rule or bool(get_close_matches(what.lower(), CODES, 1, 0.8))
     if not is_code or Path(what).exists():
         _model(Path(what), node, rule.upper(), code, form, config)
         return
@@ -49,7 +55,7 @@ def explain_command(
     from ascend_fuse.report.advice import reason_page
     from ascend_fuse.report.render import show
 
-    show(reason_page(what), form)
+    show(reason_page(what.lower()), form)
 
 
 def _model(model: Path, node: str, rule: str, code: str, form: Format, config: Config) -> None:
@@ -62,10 +68,23 @@ def _model(model: Path, node: str, rule: str, code: str, form: Format, config: C
     _check_rule(rule, config.settings)
     if code:
         check_code(code)
-    task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes())
+    task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes(), anew=True)
     with progress(quiet=False) as callback:
         result = carry_out(model, task, callback)
-    show(explanation_page(str(model), result.plan, result.notes, Filter(node, rule, code)), form)
+    wanted = Filter(node, rule, code)
+    show(explanation_page(str(model), result.plan, result.notes, wanted, lambda: _others(model, result.model)), form)
+
+
+def _others(model: Path, done: ModelProto) -> dict[str, str]:
+    """The nodes of the model and of what became of it, with what there is to say of those that no plan names."""
+    from ascend_fuse.graph.load import read_model
+    from ascend_fuse.graph.proto import node_label
+    from ascend_fuse.graph.scope import scopes
+
+    gone = "it went with a cleanup: nothing reads it any more"
+    kept = "nothing is launched for it alone: it is a view, a constant or a shape, or in what is not planned"
+    names = {node_label(n): gone for s in scopes(read_model(model)) for n in s.graph.node}
+    return names | {node_label(n): kept for s in scopes(done) for n in s.graph.node}
 
 
 def _check_rule(rule: str, settings: Settings) -> None:

@@ -86,14 +86,25 @@ def _run(args: list[str]) -> int:
     from ascend_fuse.cli.app import app
 
     code = 0
-    try:
-        app(args=args, prog_name="ascend-fuse")
+    try:  # not standalone: click's errors come out, and are told as ours are
+        code = app(args=args, prog_name="ascend-fuse", standalone_mode=False) or 0
     except SystemExit as done:
         code = done.code if isinstance(done.code, int) else int(done.code is not None)
     sys.stdout.flush()
     if code == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
     return code
+
+
+def _misused(error: Any) -> int:
+    """Tells an error of the command line itself; without any arguments, the help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+    else:
+        what = str(error.format_message()).rstrip(".")
+        command = error.ctx.command_path if getattr(error, "ctx", None) else "ascend-fuse"
+        say(f"error: {what[:1].lower()}{what[1:]}; see `{command} --help`")
+    return EXIT_USAGE
 
 
 def _failed(error: BaseException, debug: bool) -> int:
@@ -107,9 +118,14 @@ def _failed(error: BaseException, debug: bool) -> int:
     if isinstance(error, MemoryError):
         say("error: not enough memory; give smaller sizes, or more memory")
         return EXIT_USAGE
+    if hasattr(error, "format_message"):  # click's, which typer has under a name of its own in some versions
+        return _misused(error)
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        say(f"error: {where}{error.strerror or error}; check the path, the rights and the space left")
+        # what fails in a file names it (graph/save.py); without a name it is the stream
+        where, do = error.filename, "check the path, the rights and the space left"
+        if not where:
+            where, do = "standard output", "files that were written before are whole"
+        say(f"error: {where}: {error.strerror or error}; {do}")
         silence(sys.stdout)
         return EXIT_USAGE
     say(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from ascend_fuse.cli.option import (
     QuietOption,
     ReportOption,
     configured,
+    is_folder,
     target_path,
 )
 from ascend_fuse.cli.progress import progress
@@ -35,8 +37,8 @@ PlanOption = Annotated[
 @configured(*SETTINGS)
 def optimize_command(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="ONNX files, or folders with such.")],
-    output: Annotated[
-        Path | None,
+    out: Annotated[
+        str | None,
         typer.Option("-o", "--output", metavar="OUT", help="Default: MODEL.fused.onnx. A folder, for several models."),
     ] = None,
     in_place: InPlaceOption = False,
@@ -49,9 +51,11 @@ def optimize_command(
 ) -> None:
     """Fuse MODEL for a chip, prove that nothing else changed, and say what it saves.
 
-    Options are also read from ASCEND_FUSE_... variables and from ascend-fuse.toml: see `ascend-fuse config show`.
+    A folder as OUT exists or ends in a slash. Options are also read from ASCEND_FUSE_... variables and from
+    ascend-fuse.toml: see `ascend-fuse config show`.
     """
-    if len(models) > 1 or models[0].is_dir() or (output is not None and output.is_dir()):
+    output = None if out is None else Path(out)
+    if len(models) > 1 or models[0].is_dir() or (out is not None and is_folder(out)):
         if plan is not None:
             raise UsageError("a plan is of one model", where="--plan", do="give the models one by one")
         _several(models, output, in_place, report or (), form, quiet, config)
@@ -67,6 +71,7 @@ def optimize_command(
         result = carry_out(models[0], task, callback)
     if not quiet:
         _show(result, form, plan)
+        _tell_misspelt(config, result.plan.dims)
 
 
 def _show(result: Result, form: Format, plan: Path | None = None) -> None:
@@ -76,6 +81,14 @@ def _show(result: Result, form: Format, plan: Path | None = None) -> None:
     written = [str(path) for path in (result.path, plan) if path is not None]
     if form is Format.TEXT and written:
         typer.echo(f"\nWritten: {printable(', '.join(written))}")
+
+
+def _tell_misspelt(config: Config, known: Iterable[str]) -> None:
+    """Sizes of variables and files that the model has under a name so near that they were meant for it."""
+    sizes = sorted(known)
+    for name in config.settings.dims:
+        if name not in sizes and (near := get_close_matches(name, sizes, 1)):
+            say(f"note: {config.origin(f'dims.{name}')}: no size is called {name!r}; did you mean {near[0]!r}?")
 
 
 def _several(
@@ -102,6 +115,9 @@ def _several(
             typer.echo(f"\nWritten to {printable(str(output))}")
     for error in batch.errors:
         say(f"error: {error}")
+    for name in batch.absent_sizes:
+        if (origin := config.origin(f"dims.{name}")) != "--dim":
+            say(f"note: the size {name!r} is given by {origin}")
     if batch.exit_code:
         raise typer.Exit(batch.exit_code)
 
@@ -110,9 +126,7 @@ def _several(
 def apply_command(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX file that was planned.")],
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="What `optimize --plan` wrote.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="OUT", help="Default: MODEL.fused.onnx.")
-    ] = None,
+    out: Annotated[str | None, typer.Option("-o", "--output", metavar="OUT", help="Default: MODEL.fused.onnx.")] = None,
     in_place: InPlaceOption = False,
     report: ReportOption = None,
     form: FormatOption = Format.TEXT,
@@ -122,10 +136,13 @@ def apply_command(
 ) -> None:
     """Fuse exactly what a plan says, with the options that it was made with.
 
-    Regions and cleanups may be deleted from the plan before. --soc and --rules are needed when the plan was made for
+    Regions and cleanups may be deleted from the plan before; a region that rests on a deleted cleanup is left out, with
+    a note. --soc and --rules are needed when the plan was made for
     a platform_config file or with rules of your own.
     """
-    target = target_path(model, output, in_place)
+    if out is not None and is_folder(out):
+        raise UsageError("the output is a folder", where=out, do="name a file: a plan is of one model")
+    target = target_path(model, None if out is None else Path(out), in_place)
     # a chip by name is the plan's to choose, and only a flag can contradict it
     soc = config.settings.soc
     given = soc if soc.lower().endswith(".ini") or config.origin("soc") == "--soc" else ""

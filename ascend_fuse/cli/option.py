@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from enum import Enum, StrEnum
 from functools import wraps
@@ -23,6 +24,7 @@ __all__ = [
     "WeightsOption",
     "configured",
     "fused_path",
+    "is_folder",
     "parse_dims",
 ]
 
@@ -86,6 +88,8 @@ SETTINGS: dict[str, object] = {
 def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The command with these settings as options; it is called with all of them resolved, as `config`.
 
+    An error about the value of an option says which variable or file gave it.
+
     The options are put into the signature, which is what typer reads: no command repeats them.
     """
 
@@ -98,7 +102,11 @@ def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
         @wraps(command)
         def run(*, config: Path | None, **given: Any) -> None:
             flags = {n: v.value if isinstance(v := given.pop(n), Enum) else v for n in names}
-            command(**given, config=resolve(flags, file=config))
+            resolved = resolve(flags, file=config)
+            try:
+                command(**given, config=resolved)
+            except UsageError as e:
+                raise resolved.placed(e) from e
 
         parameters = [*own.values(), *added.values(), file]
         run.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters])  # pyright: ignore
@@ -117,6 +125,11 @@ def fused_path(model: Path) -> Path:
         raise UsageError("names no file", where=str(model), do="give an ONNX file")
     stem = model.name.removesuffix(".onnx")
     return model.with_name(f"{stem}.fused.onnx")
+
+
+def is_folder(output: str) -> bool:
+    """Whether -o names a folder: one that exists, or a name that ends as folders do."""
+    return output.endswith(("/", os.sep)) or Path(output).is_dir()
 
 
 def target_path(model: Path, output: Path | None, in_place: bool) -> Path:

@@ -24,11 +24,13 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         ),
         "dtype-unsupported": (
             "Export the model in float16 or float32, or plan for a chip that computes in the type "
-            "(`ascend-fuse soc` lists what each can)."
+            "(`ascend-fuse soc` lists what each can). Where the type is unknown, the reason names the node that makes "
+            "it so."
         ),
         "shape-unknown": (
             "Give the size by --dim, run shape inference before, or export with fixed sizes on the axis that the "
-            "figures name."
+            "figures name. A function that is called with several shapes has none: --inline-functions gives each call "
+            "its own."
         ),
         "shape-mismatch": "Nothing to do: the shapes differ, and one kernel covers one iteration space.",
         "axis-not-trailing": (
@@ -62,6 +64,14 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "Lower --ub-reserve, give smaller sizes with --dim if the assumed ones are too large, or plan for a chip "
             "with a larger unified buffer."
         ),
+        "l1-overflow": (
+            "Plan for a chip with a larger L1. Products take no part in fusions in this version, so that no report has "
+            "this reason yet."
+        ),
+        "l0-overflow": (
+            "Plan for a chip with larger L0 buffers. Products take no part in fusions in this version, so that no "
+            "report has this reason yet."
+        ),
         "no-gain": (
             "The figures say by how much. Check --dim (small sizes gain least) and --launch-us; --min-gain lowers "
             "the bar, and cannot make a loss fuse."
@@ -77,9 +87,14 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "stands in the way."
         ),
         "rule-ignored": "Select the rule: take it out of --ignore, or add it to --select.",
-        "function-opset": "Give the function the model's opset, or use --inline-functions.",
+        "function-opset": (
+            "Export functions in the model's opset, or convert them first with onnx.inliner.inline_local_functions("
+            "onnx.shape_inference.infer_shapes(model), convert_version=True): --inline-functions leaves them in place."
+        ),
         "own-kernel": (
-            "Nothing to do: products, convolutions, gathers and movements keep their kernels in this version."
+            "Nothing to do: products, convolutions, gathers and movements keep their kernels in this version, and what "
+            "stands beside them fuses without them. Where the report finds a Transpose or Gather expensive, look for "
+            "an export in the layout that its reader wants."
         ),
     }
 )

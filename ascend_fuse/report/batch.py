@@ -40,7 +40,8 @@ def _lines(batch: Batch) -> tuple[str, ...]:
     done = sum(o.error is None for o in batch.outcomes)
     written = sum(o.path is not None for o in batch.outcomes)
     failed = len(batch.outcomes) - done
-    line = f"{quantity.count(done)} models done, {quantity.count(failed)} failed; {quantity.count(written)} written."
+    models = quantity.counted(done, "model")
+    line = f"{models} done, {quantity.count(failed)} failed; {quantity.count(written)} written."
     if batch.interrupted:
         line += " Interrupted: the others were not begun, or not finished and left no file."
     return (line, "Times are estimates of the cost model for the chip, not measurements.")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from ascend_fuse.report import quantity
 from ascend_fuse.report.page import Page, Section, Table
+from ascend_fuse.rule.condition import KINDS
 
 if TYPE_CHECKING:
     from ascend_fuse._engine import Soc
+    from ascend_fuse.rule.condition import Condition
     from ascend_fuse.rule.load import Rule
 
 RULES_SCHEMA = "ascend-fuse/rules/1"
@@ -25,7 +27,45 @@ def _rule_json(r: Rule) -> dict[str, object]:
     return {
         "code": r.code, "name": r.name, "role": r.role, "family": r.family, "status": r.status,
         "since": r.since, "opset": list(r.opset), "doc": r.doc, "example": r.example,
+        "instruction": r.instruction, "builtin": r.builtin, "optional": list(r.optional), "ordered": list(r.ordered),
+        "where": [_condition_json(c) for c in r.where],
+        "patterns": [{"text": t.text.strip(), "where": [_condition_json(c) for c in t.where]} for t in r.texts],
     }  # fmt: skip
+
+
+def _condition_json(c: Condition) -> dict[str, object]:
+    """The condition with the keys of the rule's file that it has."""
+    said = {"is": c.kind, "of": list(c.of), "to": c.to, "name": c.name, "equals": c.equals, "one_of": list(c.one_of)}
+    return {key: value for key, value in said.items() if value not in ("", None, [])}
+
+
+def _matching(r: Rule) -> list[Section]:
+    """What the rule finds and what it makes of it, as its file has it."""
+    found: list[Section] = []
+    if r.builtin:
+        found.append(Section("Pattern", (f"None: the planner finds it by itself ({r.builtin}).",)))
+    for k, t in enumerate(r.texts, start=1):
+        found.append(
+            Section(f"Pattern {k} of {len(r.texts)}" if len(r.texts) > 1 else "Pattern", (), None, t.text.strip())
+        )
+    said = [("every pattern" if len(r.texts) > 1 else "the pattern", c) for c in r.where]
+    said += [(f"pattern {k}", c) for k, t in enumerate(r.texts, start=1) for c in t.where]
+    lines = [f"Operands that may be omitted, nodes that may be missing: {', '.join(r.optional)}."] if r.optional else []
+    lines += [f"Operators whose operands are not swapped: {', '.join(r.ordered)}."] if r.ordered else []
+    if said:
+        rows = tuple((where, c.label, _wanted(c), KINDS[c.kind].says) for where, c in said)
+        found.append(Section("Conditions", tuple(lines), Table(("in", "condition", "wants", "means"), rows)))
+    elif lines:
+        found.append(Section("Conditions", tuple(lines)))
+    if r.instruction:
+        found.append(Section("Instruction", (), None, r.instruction))
+    return found
+
+
+def _wanted(c: Condition) -> str:
+    """What a condition compares with."""
+    values = c.one_of if c.equals is None else (c.equals,)
+    return " or ".join(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
 
 
 def rules_page(rules: Sequence[Rule]) -> Page:
@@ -37,10 +77,10 @@ def rules_page(rules: Sequence[Rule]) -> Page:
 
 
 def rule_page(rule: Rule) -> Page:
-    """One rule in full: what it does, why, an example."""
+    """One rule in full: what it does, why, what it finds, an example."""
     facts = (f"{rule.role}, family {rule.family}, opset {_opset(rule.opset)}, {rule.status} since {rule.since}",)
     paragraphs = tuple(" ".join(p.split()) for p in rule.doc.split("\n\n") if p.strip())
-    sections = [Section("", facts + paragraphs)]
+    sections = [Section("", facts + paragraphs), *_matching(rule)]
     if rule.example:
         sections.append(Section("Example", (), None, rule.example))
     document = {"schema": RULES_SCHEMA, "rules": [_rule_json(rule)]}

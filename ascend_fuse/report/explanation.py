@@ -1,8 +1,8 @@
-"""The report of `explain MODEL`: each candidate and near miss."""
+"""The report of `explain MODEL`: each candidate, near miss and cleanup."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from ascend_fuse import __version__
 from ascend_fuse.error import UsageError
 from ascend_fuse.plan import SCHEMA as PLAN_SCHEMA
-from ascend_fuse.plan import NearMiss, Plan, Region, miss_json, region_json, rounded, to_json
+from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, cleanup_json, miss_json, region_json, rounded, to_json
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.advice import ADVICE
@@ -34,6 +34,11 @@ class Filter:
         named = not self.node or self.node in (r.name, *r.names)
         return named and not self.code and (not self.rule or any(fnmatchcase(c, self.rule) for c in r.rules))
 
+    def cleanup(self, c: Cleanup) -> bool:
+        """Whether a cleanup is looked at: one has no reason code."""
+        named = not self.node or self.node == c.node
+        return named and not self.code and (not self.rule or fnmatchcase(c.rule, self.rule))
+
     def miss(self, m: NearMiss) -> bool:
         """Whether a near miss is looked at."""
         named = not self.node or self.node == m.name
@@ -41,25 +46,33 @@ class Filter:
         return named and ruled and (not self.code or m.miss.code == self.code)
 
 
-def explanation_page(model: str, plan: Plan, notes: Sequence[str], wanted: Filter) -> Page:
-    """Each candidate and near miss that is wanted. Raises UsageError when a node's name is in none."""
+def explanation_page(
+    model: str, plan: Plan, notes: Sequence[str], wanted: Filter, others: Callable[[], Mapping[str, str]] = dict
+) -> Page:
+    """Each candidate, near miss and cleanup that is wanted.
+
+    `others`: the model's nodes that are in none, each with what is to be said of it; asked for when it is needed.
+    Raises UsageError when the model has no node of the name.
+    """
     plan = rounded(plan)  # the figures of the plan's own JSON
     regions = [r for r in plan.regions if wanted.region(r)]
     misses = [m for m in plan.misses if wanted.miss(m)]
-    if wanted.node and not regions and not misses:
-        _check_node(plan, wanted.node)
+    cleanups = [c for c in plan.cleanups if wanted.cleanup(c)]
+    found = bool(regions or misses or cleanups)
+    if wanted.node and not found:
+        notes = (*notes, *_said(plan, wanted.node, others))
     head = Section("", (f"{model}: {context(plan)[0]}", *context(plan)[1:], *notes))
-    if plan.already_fused:
-        head = Section("", (f"{model}: planned for {plan.soc}.", *notes))
     sections = [head, *(_candidate(k, g) for k, g in enumerate(_alike(regions), start=1))]
     if misses:
         sections += [_misses(misses), _advice(misses)]
-    if not regions and not misses and not plan.already_fused:
-        sections.append(Section("", ("No candidate and no near miss is as asked for.",)))
+    if cleanups:
+        sections.append(_cleanups(cleanups))
+    if not found:
+        sections.append(Section("", ("No candidate, no near miss and no cleanup is as asked for.",)))
     document = {
         "schema": SCHEMA, "tool": __version__, "model": model, "node": wanted.node, "rule": wanted.rule,
         "code": wanted.code, "regions": [region_json(r) for r in regions], "misses": [miss_json(m) for m in misses],
-        "notes": list(notes), **_planned(plan),
+        "cleanups": [cleanup_json(c) for c in cleanups], "notes": list(notes), **_planned(plan),
     }  # fmt: skip
     return Page("ascend-fuse: explanation", tuple(sections), document)
 
@@ -71,14 +84,24 @@ def _planned(plan: Plan) -> dict[str, object]:
     return {"plan_schema": PLAN_SCHEMA, **{key: whole[key] for key in keys}}
 
 
-def _check_node(plan: Plan, name: str) -> None:
+def _said(plan: Plan, name: str, others: Callable[[], Mapping[str, str]]) -> tuple[str, ...]:
+    """What is to be said of a node that is in nothing that is shown. Raises UsageError when the model has none."""
     known = {n for r in plan.regions for n in (r.name, *r.names)} | {m.name for m in plan.misses}
+    known |= {c.node for c in plan.cleanups}
     if name in known:
-        return  # left out by another filter
-    near = get_close_matches(name, known, 3, 0.6)
+        return ()  # left out by another filter
+    more = others()
+    if name in more:
+        return (f"{name}: {more[name]}.",)
+    near = get_close_matches(name, known | more.keys(), 3, 0.6)
     do = f"did you mean {', '.join(near)}?" if near else "`ascend-fuse explain MODEL` lists the names"
-    what = f"no candidate and no near miss has a node {name!r}: it starts no kernel, or the model has none"
-    raise UsageError(what, where="--node", do=do)
+    raise UsageError(f"the model has no node {name!r}", where="--node", do=do)
+
+
+def _cleanups(found: Sequence[Cleanup]) -> Section:
+    rows = tuple((c.rule, located(c.graph, c.node), c.what) for c in found)
+    line = "Nodes that went before fusion, and what took their place; --no-cleanup keeps them."
+    return Section("Cleanups", (line,), Table(("rule", "node", "what"), rows))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -109,7 +132,7 @@ def _candidate(number: int, regions: Sequence[Region]) -> Section:
     lines = [
         f"Nodes: {_listed(r.names)}.",
         f"Fused: {_listed([_spanned(q) if len(regions) > 1 else q.name for q in regions])}; {r.op_type}.",
-        f"Bound by {f.bound}; {f.assumed_share:.0%} of the estimate rests on assumed figures.",
+        f"Bound by {f.bound}; {quantity.portion(f.assumed_share)} of the estimate rests on assumed figures.",
         f"Tiling: {t.block_dim} cores, tiles of {t.tile_rows} by {t.tile_cols} elements, {t.buffer_num} buffers, "
         f"{quantity.size(t.ub_bytes)} of {quantity.size(t.ub_budget)} unified buffer.",
     ]

@@ -25,7 +25,7 @@ def located(graph: str, name: str) -> str:
 
 def context(plan: Plan) -> tuple[str, ...]:
     """What the figures rest on: model, chip, sizes."""
-    lines = [f"{quantity.count(plan.nodes)} nodes, opset {plan.opset}, planned for {plan.soc}."]
+    lines = [f"{quantity.counted(plan.nodes, 'node')}, opset {plan.opset}, planned for {plan.soc}."]
     if plan.dims:
         sizes = ", ".join(
             f"{name}={size}{' (assumed)' if name in plan.assumed_dims else ''}" for name, size in plan.dims.items()
@@ -34,8 +34,7 @@ def context(plan: Plan) -> tuple[str, ...]:
     if plan.assumed_dims:
         lines.append("Assumed sizes decide verdicts and tilings; give the real ones with --dim name=n.")
     if plan.undeclared_dims:
-        noun = "size" if plan.undeclared_dims == 1 else "sizes"
-        lines.append(f"{quantity.count(plan.undeclared_dims)} {noun} that no input declares: assumed {OTHER}.")
+        lines.append(f"{quantity.counted(plan.undeclared_dims, 'size')} that no input declares: assumed {OTHER}.")
     lines.append(ESTIMATE)
     return tuple(lines)
 
@@ -76,7 +75,7 @@ def _fusion(number: int, regions: Sequence[Region]) -> tuple[str, ...]:
         str(number), quantity.count(len(regions)), located(first.graph, first.label), ", ".join(first.rules),
         first.family,
         quantity.count(len(first.nodes)), quantity.time(before - after),
-        f"{first.figures.assumed_share:.0%}",
+        quantity.portion(first.figures.assumed_share),
     )  # fmt: skip
 
 
@@ -201,8 +200,9 @@ def each_cleanup(plan: Plan) -> Section:
 
 def _unchanged(plan: Plan, notes: Sequence[str]) -> Section:
     """A model that was fused before: nothing was estimated, so there is nothing to compare."""
-    launches = quantity.count(plan.totals_before.launches)
-    context = f"{quantity.count(plan.nodes)} nodes, {launches} launches, opset {plan.opset}, planned for {plan.soc}."
+    nodes = quantity.counted(plan.nodes, "node")
+    launches = quantity.counted(plan.totals_before.launches, "launch", "es")
+    context = f"{nodes}, {launches}, opset {plan.opset}, planned for {plan.soc}."
     return Section("", (*notes, context))
 
 

@@ -12,6 +12,16 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def counted(n: int, noun: str, ending: str = "s") -> str:
+    """The integer with its noun: `1 node`, `2 nodes`."""
+    return f"{count(n)} {noun}{ending if n != 1 else ''}"
+
+
+def portion(part: float) -> str:
+    """A part of one, in percent: `41 %`."""
+    return f"{100 * part:.0f} %"
+
+
 def size(n_bytes: int) -> str:
     """Bytes in the largest binary unit that leaves at least 1: `3.50 MiB`."""
     value = float(n_bytes)

@@ -54,7 +54,7 @@ def _sizes(v: Verification) -> str:
 
 def summary(v: Verification) -> Section:
     """The verdict in a line, for the report of a run that was verified; what differs below it."""
-    how = "; ".join(filter(None, (_sizes(v), f"{v.runs} run(s)", f"seed {v.seed}")))
+    how = "; ".join(filter(None, (_sizes(v), quantity.counted(v.runs, "run"), f"seed {v.seed}")))
     verdict = "Verified: bitwise equal" if v.ok else "NOT equal, no model written"
     return Section("Verification", (f"{verdict} on ONNX Runtime; {how}.", *v.failures(), *v.notes))
 
@@ -62,7 +62,7 @@ def summary(v: Verification) -> Section:
 def verification_page(v: Verification) -> Page:
     """What was compared, how, and what differs."""
     verdict = "Equal: same interface, bitwise the same outputs." if v.ok else "Different."
-    how = f"ONNX Runtime, CPU, optimisations off; {v.runs} run(s), seed {v.seed}"
+    how = f"ONNX Runtime, CPU, optimisations off; {quantity.counted(v.runs, 'run')}, seed {v.seed}"
     if v.sizes:
         how += f"; {_sizes(v)}"
     sections = [Section("", (f"a: {v.model_a}", f"b: {v.model_b}", f"{how}.", verdict))]

@@ -10,12 +10,14 @@ from onnx import ModelProto, checker, defs, shape_inference
 from onnx.parser import ParseError, parse_model
 
 from ascend_fuse.error import RuleError
+from ascend_fuse.graph.check import MIN_OPSET
 from ascend_fuse.graph.scope import infer, scopes, view_of
+from ascend_fuse.graph.type import ONNX_OF_DTYPE
 from ascend_fuse.reason import Miss
 from ascend_fuse.resource import rules_dir
 from ascend_fuse.rule.axis import AXED
 from ascend_fuse.rule.condition import Condition
-from ascend_fuse.rule.load import OURS, Rule, check_own, check_patterns, load_rule
+from ascend_fuse.rule.load import OURS, RESERVED, Rule, check_own, check_patterns, load_rule, rule_files
 from ascend_fuse.rule.match import Match, match_at
 from ascend_fuse.rule.pattern import Pattern
 from ascend_fuse.rule.schema import has_attribute, misfit
@@ -23,6 +25,7 @@ from ascend_fuse.rule.source import Source, read
 from ascend_fuse.rule.twin import covers
 
 Difference = Callable[[Rule, Pattern], str]  # "" when an idiom's instruction computes what the pattern does
+PRODUCTS = frozenset("MatMul Gemm Conv ConvTranspose MatMulInteger ConvInteger".split())
 MADE = frozenset(("trailing", "keepdims", "attribute"))  # predicates that speak of the node behind a value
 
 
@@ -49,11 +52,8 @@ class Checked:
 
 
 def lint(folders: Sequence[Path], difference: Difference) -> Checked:
-    """The findings for every `*.toml` of the folders. Raises RuleError when one is no directory."""
-    for folder in folders:
-        if not folder.is_dir():
-            raise RuleError("not a directory of rules", where=str(folder))
-    paths = list(dict.fromkeys(p for folder in folders for p in sorted(folder.glob("*.toml"))))
+    """The findings for every `*.toml` of the folders, and for single files. Raises RuleError for one without any."""
+    paths = list(dict.fromkeys(p for f in folders for p in ([f] if f.is_file() else rule_files(f))))
     known = {} if rules_dir() in {f.resolve() for f in folders} else _shipped()
     loaded: list[tuple[Rule, Source]] = []
     findings: list[Finding] = []
@@ -90,7 +90,7 @@ def _code(rule: Rule, source: Source, known: dict[str, Rule]) -> Iterator[Findin
     if other := known.get(rule.code):
         yield Finding(rule.path, line, "duplicate-code", f"{rule.code} is already defined in {other.path}")
     elif rule.code.startswith(OURS) and rule.path.resolve().parent != rules_dir():
-        yield Finding(rule.path, line, "reserved-code", f"codes that begin with {OURS} are those of ascend-fuse")
+        yield Finding(rule.path, line, "reserved-code", RESERVED)
     names = {r.name: r for r in known.values() if r.code != rule.code}
     if other := names.get(rule.name):
         yield Finding(rule.path, source.line("name"), "duplicate-name", f"{other.code} is called {rule.name} too")
@@ -100,6 +100,7 @@ def _rule(rule: Rule, source: Source, difference: Difference) -> Iterator[Findin
     yield from _example(rule, source)
     yield from _conditions(rule)
     yield from _operators(rule, source)
+    yield from _family(rule, source)
     if rule.role == "idiom":
         yield from _instruction(rule, difference)
 
@@ -160,6 +161,8 @@ def _conditions(rule: Rule) -> Iterator[Finding]:
 
 def _impossible(c: Condition, pattern: Pattern) -> str:
     """Why no value of that place in the pattern can fulfil the condition, "" when one may."""
+    if c.kind == "dtype" and (unknown := [n for n in c.one_of if n not in ONNX_OF_DTYPE]):
+        return f"no type is called {unknown[0]!r}, known are {', '.join(ONNX_OF_DTYPE)}"
     if c.kind not in MADE:
         return ""
     maker = pattern.producers.get(c.of[0])
@@ -179,6 +182,10 @@ def _operators(rule: Rule, source: Source) -> Iterator[Finding]:
         latest = defs.onnx_opset_version()
         yield Finding(rule.path, source.line("opset"), "opset-unknown", f"onnx knows opsets up to {latest}")
         return
+    if first < MIN_OPSET:
+        message = f"models of opsets before {MIN_OPSET} are refused"
+        yield Finding(rule.path, source.line("opset"), "opset-too-early", message)
+        return
     whole: list[bool] = []
     for text, pattern in zip(rule.texts, rule.patterns, strict=True):
         opsets = range(first, last + 1)
@@ -189,6 +196,19 @@ def _operators(rule: Rule, source: Source) -> Iterator[Finding]:
     if rule.patterns and not any(whole):
         message = f"no pattern can be written at opset {first}, the first of its range"
         yield Finding(rule.path, source.line("opset"), "opset-too-early", message)
+
+
+def _family(rule: Rule, source: Source) -> Iterator[Finding]:
+    """A family that no pattern of the rule is of: products are those of matmul, and of no other."""
+    if not rule.patterns:
+        return
+    has = [any(n.op_type in PRODUCTS for n in p.function.node) for p in rule.patterns]
+    if rule.family == "matmul" and not all(has):
+        message = "a pattern of the family matmul has no product"
+        yield Finding(rule.path, source.line("family"), "family-misfit", message)
+    if rule.family in ("elementwise", "rowwise") and any(has):
+        message = f"a pattern has a product, which is not in the family {rule.family}"
+        yield Finding(rule.path, source.line("family"), "family-misfit", message)
 
 
 def _instruction(rule: Rule, difference: Difference) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ ROLES = ("cleanup", "idiom", "anchor", "chain")
 FAMILIES = ("elementwise", "rowwise", "matmul", "transform")
 STATUSES = ("preview", "stable", "deprecated", "removed")
 OURS = "AF"  # what the codes of shipped rules begin with
+RESERVED = f"codes that begin with {OURS} are those of ascend-fuse"
 BUILTINS = ("shape-source", "shape-value", "unused-initializer", "unused-import", "elementwise")
 
 _NEEDS = ("code", "name", "status", "since", "role", "family", "opset", "doc", "example")
@@ -102,38 +103,45 @@ class RuleSet:
         raise self._unknown(code)
 
     def choose(self, select: Sequence[str], ignore: Sequence[str]) -> RuleSet:
-        """The rules that match `select` (all when empty) and not `ignore`; entries may be globs (`AF3*`).
+        """The rules that match `select` (all when empty) and not `ignore`: codes or globs (`AF3*`) in any case, names.
 
-        Raises UsageError on an entry that matches no rule.
+        Raises UsageError on an entry that matches no rule, and when `ignore` takes all that `select` gives.
         """
-        for entry in (*select, *ignore):
-            if not any(fnmatchcase(r.code, entry) for r in self.rules):
-                raise self._unknown(entry)
-        kept = tuple(
-            r
-            for r in self.rules
-            if (not select or any(fnmatchcase(r.code, s) for s in select))
-            and not any(fnmatchcase(r.code, i) for i in ignore)
-        )
+        for option, entries in (("--select", select), ("--ignore", ignore)):
+            for entry in entries:
+                if not any(_chooses(entry, r) for r in self.rules):
+                    raise self._unknown(entry, option)
+        selected = [r for r in self.rules if not select or any(_chooses(s, r) for s in select)]
+        kept = tuple(r for r in selected if not any(_chooses(i, r) for i in ignore))
+        if select and not kept:
+            raise UsageError("every rule that --select gives is ignored", where="--ignore", do="leave one of them out")
         return RuleSet(kept, (*self.dropped, *(r for r in self.rules if r not in kept)))
 
-    def _unknown(self, code: str) -> UsageError:
+    def _unknown(self, code: str, option: str = "") -> UsageError:
         near = difflib.get_close_matches(code.upper(), [r.code for r in self.rules], 3, 0.5)
         do = f"did you mean {', '.join(near)}?" if near else "see `ascend-fuse rules`"
-        return UsageError(f"no rule {code!r}", do=do)
+        if option and "," in code:
+            do = f"give the option once for each rule: {' '.join(f'{option} {c.strip()}' for c in code.split(','))}"
+        return UsageError(f"no rule {code!r}", where=option, do=do)
+
+
+def _chooses(entry: str, rule: Rule) -> bool:
+    return fnmatchcase(rule.code, entry.upper()) or rule.name == entry.lower()
 
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
     """The built-in rules and those of the user's directories. Raises RuleError with file:line.
 
-    A rule of the user's is refused when its patterns do not compile or its instruction is unknown, whether it is
-    selected or not; `ascend-fuse rules lint` sees the rest.
+    A rule of the user's is refused when its code is one of ours, its patterns do not compile or its instruction is
+    unknown, whether it is selected or not; `ascend-fuse rules lint` sees the rest.
     """
     found = dict(_shipped())
     for directory in extra:
         for source, rule in _read(directory):
             if other := found.get(rule.code):
                 raise source.error(f"{rule.code} is already defined in {other.path}", source.line("code"))
+            if rule.code.startswith(OURS):
+                raise source.error(RESERVED, source.line("code"), "choose other letters")
             check_own(rule, source)
             found[rule.code] = rule
     return RuleSet(tuple(found[code] for code in sorted(found)))
@@ -146,11 +154,19 @@ def _shipped() -> Mapping[str, Rule]:
 
 
 def _read(directory: Path) -> Iterator[tuple[Source, Rule]]:
-    if not directory.is_dir():
-        raise RuleError("not a directory of rules", where=str(directory))
-    for path in sorted(directory.glob("*.toml")):
+    for path in rule_files(directory):
         source = read(path)
         yield source, load_rule(source)
+
+
+def rule_files(directory: Path) -> list[Path]:
+    """The rule files in a directory. Raises RuleError without any."""
+    if not directory.is_dir():
+        raise RuleError("not a directory of rules", where=str(directory), do="give one with *.toml files")
+    found = sorted(directory.glob("*.toml"))
+    if not found:
+        raise RuleError("no rule is in the directory", where=str(directory), do="give one with *.toml files")
+    return found
 
 
 def check_own(rule: Rule, source: Source) -> None:

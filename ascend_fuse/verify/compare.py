@@ -55,8 +55,9 @@ def verify(
     """Whether `path_b` has the interface of `path_a` and bitwise its outputs, on `runs` random inputs.
 
     Both run on ONNX Runtime's CPU provider without optimisation.  `sizes` are symbolic sizes by name (or
-    `input:axis`).  Raises ModelError for a file that is no model, VerificationError for one that does not run
-    there ("not runnable" if it cannot even be loaded), UsageError for `runs` below 1 and sizes over the memory.
+    `input:axis`).  Raises ModelError for a file that is no model, VerificationError for one that cannot be loaded
+    there ("not runnable") and for a `path_b` that does not run, UsageError for a `path_a` that does not run on the
+    drawn inputs, `runs` below 1 and sizes over the memory.
     A `path_b` that does not take the inputs of `path_a` is not run.
     """
     if runs < 1:
@@ -148,13 +149,15 @@ def _run_both(
     try:
         outputs_a = a.runs(feeds)
     except VerificationError as error:
-        if not feeds[0].integers or error.what.startswith("not runnable"):
+        if error.what.startswith("not runnable"):
             raise
+        if not feeds[0].integers:
+            raise _unaccepted(error, feeds[0].sizes) from error
         feeds = [feed.zeroed() for feed in feeds]
         try:
             outputs_a = a.runs(feeds)
         except VerificationError:
-            raise error from None
+            raise _unaccepted(error, feeds[0].sizes) from error
         notes.append(f"integer inputs are zero: with drawn ones, {a.path} {error.what}")
     notes += _nan_notes(outputs_a)
     try:
@@ -172,6 +175,17 @@ def _run_both(
     return tuple(merged.values())
 
 
+def _unaccepted(error: VerificationError, sizes: Mapping[str, int]) -> UsageError:
+    """The original does not take what was drawn for it: this says nothing of the other model."""
+    shown = ", ".join(f"{name}={n}" for name, n in sizes.items())
+    drawn = f"drawn inputs of the sizes {shown}" if shown else "drawn inputs"
+    what = f"the original does not run on {drawn}: {error.what.removeprefix('does not run: ')}"
+    do = "give sizes that it takes by --dim, or compare on inputs of your own"
+    if ":" in shown:
+        do += " (sizes input:axis are for `ascend-fuse verify` alone)"
+    return UsageError(what, where=error.where, do=do if shown else "compare on inputs of your own")
+
+
 def _nan_notes(runs: Sequence[Outputs]) -> list[str]:
     """A warning for each output that is NaN for the most part: equality then proves little."""
     notes: list[str] = []
@@ -180,7 +194,7 @@ def _nan_notes(runs: Sequence[Outputs]) -> list[str]:
         floats = [value for value in values if value.dtype.kind == "f" and value.size]
         share = max((float(np.isnan(value).mean()) for value in floats), default=0.0)
         if share > 0.5:
-            notes.append(f"output {name} is {share:.0%} NaN on these inputs: its equality proves little")
+            notes.append(f"output {name} is {100 * share:.0f} % NaN on these inputs: its equality proves little")
     return notes
 
 

@@ -62,7 +62,7 @@ class Runner:
             raise VerificationError(
                 f"does not run: {_first_line(error)}",
                 where=self.where,
-                do="give sizes or inputs that the model accepts",
+                do="it runs on other inputs, if at all",
             ) from error
 
 

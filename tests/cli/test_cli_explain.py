@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from ascend_fuse.cli.main import app_main
 from models import BUILDERS
 from models import save as save_model
+
+WriteModel = Callable[[str, str], Path]
 
 
 @pytest.fixture
@@ -48,7 +51,7 @@ def test_a_model_is_explained_as_it_is_optimized(
     explained = json.loads(shown(capsys, "explain", layer, "--format", "json", *options))
     assert [p.name for p in tmp_path.iterdir()] == ["layer.onnx"]
     planned = json.loads(shown(capsys, "optimize", layer, "--format", "json", *options))
-    for key in ("regions", "misses", "soc", "dims", "bounds", "rules"):
+    for key in ("regions", "misses", "cleanups", "soc", "dims", "bounds", "rules"):
         assert explained[key] == planned[key]
     assert explained["regions"] and explained["misses"]
     text = shown(capsys, "explain", layer, *options)
@@ -83,6 +86,65 @@ def test_a_node_that_is_nowhere_is_2(layer: Path, capsys: pytest.CaptureFixture[
     assert "did you mean /encoder/layer.0/attention/output/Add" in err
 
 
+CLEANED = """<ir_version: 10, opset_import: ["" : 17]>
+m (float[8, 64] x) => (float[512] y) {
+  a = Relu (x) j = Identity (a) b = Tanh (j)
+  s = Shape (b) n = ReduceProd <keepdims = 1> (s) c = Exp (b) y = Reshape (c, n)
+}"""
+
+
+def test_what_became_of_a_node(write_model: WriteModel, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fused, cleaned, gone with a cleanup, not launched, or not there."""
+    model = write_model("m.onnx", CLEANED)
+    whole = json.loads(shown(capsys, "explain", model, "--format", "json"))
+    identity, folded = whole["cleanups"]
+    assert (identity["rule"], identity["node"], folded["node"]) == ("AF002", "Identity(j)", "ReduceProd(n)")
+    assert folded["node"] in shown(capsys, "explain", model)
+    found = json.loads(shown(capsys, "explain", model, "--node", "Identity(j)", "--format", "json"))
+    assert (found["regions"], found["misses"], found["cleanups"]) == ([], [], [identity])
+    found = json.loads(shown(capsys, "explain", model, "--rule", "af002", "--format", "json"))
+    assert found["cleanups"] == [identity]
+    assert "Shape(s): it went with a cleanup" in shown(capsys, "explain", model, "--node", "Shape(s)")
+    assert "Reshape(y): nothing is launched for it alone" in shown(capsys, "explain", model, "--node", "Reshape(y)")
+    assert app_main(["explain", str(model), "--node", "Reshape(z)"]) == 2
+    assert "the model has no node 'Reshape(z)'; did you mean Reshape(y)" in capsys.readouterr().err
+
+
+def test_a_fused_model_is_explained_as_its_original(
+    chain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app_main(["optimize", str(chain), "-q"]) == 0
+    fused = tmp_path / "chain.fused.onnx"
+    before = fused.read_bytes()
+    once = json.loads(shown(capsys, "explain", chain, "--format", "json"))
+    again = json.loads(shown(capsys, "explain", fused, "--format", "json"))
+    assert once["regions"]
+    assert (again["regions"], again["misses"]) == (once["regions"], once["misses"])
+    (note,) = again["notes"]
+    assert "fused already" in note
+    assert note in " ".join(shown(capsys, "explain", fused).split())
+    assert fused.read_bytes() == before
+
+
+def test_a_rule_is_shown_with_what_it_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "rules", "AF010")
+    for said in (
+        "Pattern 1 of 9\n",
+        "  div_last (x, sqrt2, one, half) => (y)\n",
+        "Conditions\n",
+        "Instruction\n  gelu x\n",
+    ):
+        assert said in text
+    (row,) = [line.split() for line in text.splitlines() if "value half " in line]
+    assert row[:5] == ["every", "pattern", "value", "half", "0.5"]
+    (rule,) = json.loads(shown(capsys, "rules", "AF010", "--format", "json"))["rules"]
+    assert rule["instruction"] == "gelu x"
+    assert {"is": "value", "of": ["half"], "equals": 0.5} in rule["where"]
+    assert len(rule["patterns"]) == 9
+    assert rule["patterns"][0]["text"].startswith("div_last")
+    assert "the planner finds it by itself" in shown(capsys, "rules", "AF013")
+
+
 def test_a_file_with_the_name_of_a_code_is_a_file(
     chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,7 +170,7 @@ def test_the_configuration_is_shown_with_its_origins(
         "soc": ("Ascend310P3", f"{file}:1"), "dims.batch": (2, "--dim"), "dims.seq": (9, f"{file}:6"),
         "select": ([], "default"), "ignore": ([], "default"), "rules": ([], "default"),
         "launch_us": (9.0, "ASCEND_FUSE_LAUNCH_US"), "min_gain": (0.1, "ASCEND_FUSE_MIN_GAIN"),
-        "ub_reserve": (0.0, "default"), "weights": ("copy", "default"), "cleanup": (False, "--cleanup"),
+        "ub_reserve": (0.0, "default"), "weights": ("copy", "default"), "cleanup": (False, "--no-cleanup"),
         "inline_functions": (False, "default"), "verify": (False, "default"), "jobs": (1, "default"),
     }  # fmt: skip
     text = shown(capsys, *args)
@@ -124,7 +186,7 @@ def test_what_is_configured_decides(
     monkeypatch.chdir(tmp_path)
     document = json.loads(shown(capsys, "optimize", chain, "--format", "json"))
     assert (document["soc"], document["regions"], document["dims"]) == ("Ascend310P3", [], {"batch": 4})
-    assert document["notes"] == ["no size of this model is called seq"]
+    assert document["notes"] == ["no size of this model is called 'seq': known are batch"]
     monkeypatch.setenv("ASCEND_FUSE_SOC", "Ascend910B3")
     document = json.loads(shown(capsys, "optimize", chain, "--format", "json", "--ignore", "AF3*"))
     assert (document["soc"], len(document["regions"])) == ("Ascend910B3", 1)

@@ -113,12 +113,50 @@ def test_deleted_cleanups_are_not_done(write_model: WriteModel, tmp_path: Path) 
         assert left == 2 - len(cleanups)
 
 
+RESTING = """<ir_version: 10, opset_import: ["" : 17]>
+m (float[8, 64] x, float[8, 64] u) => (float[512] y, float[8, 64] z, float[8, 64] w) {
+  o = Identity (u) z = Neg (o)
+  a = Relu (x) j = Identity (a) b = Tanh (j)
+  s = Shape (b) n = ReduceProd <keepdims = 1> (s) c = Exp (b) y = Reshape (c, n)
+  d = Abs (u) w = Exp (d)
+}"""
+
+
+def test_what_rests_on_a_deleted_cleanup_is_left_out(
+    write_model: WriteModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, out = write_model("m.onnx", RESTING), tmp_path / "out.onnx"
+    path, document = planned(model)
+    assert [r["names"][0] for r in document["regions"]] == ["Relu(a)", "Abs(d)"]
+    assert [(c["rule"], c["node"]) for c in document["cleanups"]] == [
+        ("AF002", "Identity(o)"), ("AF002", "Identity(j)"), ("AF009", "ReduceProd(n)"),
+    ]  # fmt: skip
+    resting = document["regions"][0]["name"]
+    for k, left_out in enumerate((False, True, True)):
+        edited(path, {**document, "cleanups": [c for i, c in enumerate(document["cleanups"]) if i != k]})
+        assert run("apply", model, path, "-o", out, "--format", "json", "--verify") == 0
+        done = json.loads(capsys.readouterr().out)
+        kept = document["regions"][left_out:]
+        assert [r["nodes"] for r in done["regions"]] == [r["nodes"] for r in kept]
+        assert fused(out) == [r["op_type"] for r in kept]
+        gone = document["cleanups"][k]
+        note = f"{resting} is left out: it rests on a deleted cleanup, {gone['rule']} of {gone['node']}"
+        assert (note in done["notes"]) == left_out
+        assert done["verification"]["ok"] is True
+    edited(path, {**document, "cleanups": []})
+    assert run("apply", model, path, "-o", out) == 0
+    assert f"{resting} is left out: it rests on one of 3 deleted cleanups" in " ".join(capsys.readouterr().out.split())
+    edited(path, {**document, "regions": [{**document["regions"][0], "nodes": [2, 4]}]})
+    assert run("apply", model, path, "-o", out) == 2  # nothing was deleted that it could rest on
+    assert "is not what planning finds" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda d: d["regions"][0]["tiling"].update(tile_rows=1), "the tiling of"),
-        (lambda d: d["regions"][0].update(program=d["regions"][0]["program"].replace("add", "sub")), "the program of"),
-        (lambda d: d["regions"][0].update(rules=["AF101", "AF999"]), "the rules of"),
+        (lambda d: d["regions"][0]["tiling"].update(tile_rows=1), "`tiling` of"),
+        (lambda d: d["regions"][0].update(program=d["regions"][0]["program"].replace("add", "sub")), "`program` of"),
+        (lambda d: d["regions"][0].update(rules=["AF101", "AF999"]), "`rules` of"),
         (lambda d: d["regions"][0]["nodes"].pop(), "is not what planning finds"),
         (lambda d: d["regions"][0]["nodes"].append(0), "planning does not find the region"),
         (lambda d: d["regions"][0].update(graph="If_0.then_branch"), "planning does not find the region"),
@@ -126,6 +164,11 @@ def test_deleted_cleanups_are_not_done(write_model: WriteModel, tmp_path: Path) 
         (lambda d: d["model"].update(digest="0" * 64), "it was made for another model"),
         (lambda d: d["rules"].update(digest="0" * 12), "it was made with other rules"),
         (lambda d: d["bounds"].update(min_tile_k=99), "bounds.min_tile_k is 99"),
+        (lambda d: d["bounds"].update(launch_us=3), "were changed after planning"),
+        (lambda d: d.update(soc="Ascend310P3"), "were changed after planning"),
+        (lambda d: d["rules"].update(ignore=["AF3*"]), "were changed after planning"),
+        (lambda d: d.update(cleanup=False), "were changed after planning"),
+        (lambda d: d["regions"][0].update(name="mine"), "`name` of mine"),
         (lambda d: d["bounds"].pop("min_gain"), "its bounds lack min_gain"),
         (lambda d: d.update(tool="0.0.1"), "it was made by ascend-fuse 0.0.1"),
         (lambda d: d.update(already_fused=True, totals={"before": {"launches": 1}, "after": {"launches": 1}}), "already fused"),
@@ -155,6 +198,9 @@ def test_a_plan_of_another_model_is_refused(
     path, _ = planned(layer)
     assert run("apply", chain, path, "-o", tmp_path / "out.onnx") == 2
     assert "layer.plan.json: it was made for another model; give that model, or plan again" in capsys.readouterr().err
+    sized, _ = planned(chain, "--dim", "batch=3")
+    assert run("apply", layer, sized, "-o", tmp_path / "out.onnx") == 2  # whatever its sizes are called
+    assert "it was made for another model" in capsys.readouterr().err
     assert run("apply", layer, path, "-o", path) == 2
     assert "the output is the plan to apply" in capsys.readouterr().err
     assert run("apply", layer, path, "-q", "--soc", "Ascend310P3") == 2

@@ -116,11 +116,11 @@ def test_a_size_is_for_the_models_that_have_it(
     assert run(*args, "--dim", "seq=8", "--dim", "batch=3") == 0
     first, second = json.loads(capsys.readouterr().out)["models"]
     assert (first["plan"]["dims"], second["plan"]["dims"]) == ({"batch": 3}, {"seq": 8})
-    assert first["plan"]["notes"] == ["no size of this model is called seq"]
+    assert first["plan"]["notes"] == ["no size of this model is called 'seq': known are batch"]
     assert run(*args, "--dim", "seqq=8") == 2
     out, err = capsys.readouterr()
     assert json.loads(out)["absent_sizes"] == ["seqq"]
-    assert err == "ascend-fuse: error: --dim: none of the models has a size 'seqq'\n"
+    assert err == "ascend-fuse: error: --dim: none of the models has a size 'seqq'; did you mean 'seq'?\n"
 
 
 def test_in_place_and_again(folder: Path, chain: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ascend_fuse.config import OPTIONS, resolve
+from ascend_fuse.config import OPTIONS, Settings, check_settings, resolve
 from ascend_fuse.config_file import from_file
-from ascend_fuse.error import UsageError
+from ascend_fuse.error import RuleError, SocError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -21,10 +22,10 @@ from ascend_fuse.error import UsageError
         ("soc = 3\n", 1, "soc cannot be 3; give a text"),
         ("select = 'AF1*'\n", 1, "give a list of texts"),
         ("rules = [1]\n", 1, "give a list of texts"),
-        ("launch_us = 'fast'\n", 1, "launch_us cannot be 'fast'; give a number, 0 or more"),
+        ("launch_us = 'fast'\n", 1, "launch_us cannot be 'fast'; give a number from 0 to 1000"),
         ("launch_us = nan\n", 1, "launch_us cannot be nan"),
         ("min_gain = -1\n", 1, "min_gain cannot be -1"),
-        ("ub_reserve = 1.5\n", 1, "give 0 to 1"),
+        ("ub_reserve = 1.5\n", 1, "give a number from 0 to 0.95"),
         ("weights = 'burn'\n", 1, 'give "copy" or "link"'),
         ("cleanup = 1\n", 1, "cleanup cannot be 1; give true or false"),
         ("jobs = 0\n", 1, "give an integer from 1"),
@@ -33,6 +34,8 @@ from ascend_fuse.error import UsageError
         ("dims = { batch = 0 }\n", 1, "dims.batch cannot be 0"),
         ("# sizes\n[dims]\nbatch = 1\nseq = 'long'\n", 4, "dims.seq cannot be 'long'"),
         ("dims.batch = 1.5\n", 1, "dims.batch cannot be 1.5"),
+        ("min_gain = 1.5\n", 1, "give a number from 0 to 1"),
+        ("\n[tool.ascend-fuse]\njobs = 2\n", 2, "leave the header out here"),
         ("soc = \n", 1, "this is no TOML"),
     ],
 )
@@ -56,6 +59,9 @@ def test_a_table_of_a_project_is_told_by_line(tmp_path: Path) -> None:
         from_file(project)
     project.write_text("[tool.other]\nsock = 1\n\n[tool.ascend-fuse]\nsock = 1\n")
     with pytest.raises(UsageError, match=r"pyproject\.toml:5: .*did you mean 'soc'"):
+        from_file(project)
+    project.write_text("[tool.ascend_fuse]\njobs = 1\n")
+    with pytest.raises(UsageError, match=r"\[tool\.ascend_fuse\] is read by nobody; write \[tool\.ascend-fuse\]"):
         from_file(project)
     project.write_text("[tool]\nascend-fuse = 3\n")
     with pytest.raises(UsageError, match="no table"):
@@ -86,7 +92,7 @@ def test_a_variable_is_told_by_name(variable: str, text: str, says: str) -> None
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("launch_us", -1.0, "--launch-us: launch-us cannot be -1.0"),
+        ("launch_us", -1.0, "--launch-us: cannot be -1.0; give a number from 0 to 1000"),
         ("ub_reserve", 2.0, "--ub-reserve"),
         ("jobs", 0, "--jobs"),
         ("dims", ["batch"], "--dim batch: not a size"),
@@ -103,6 +109,33 @@ def test_a_wrong_value_is_told_even_where_another_wins(tmp_path: Path) -> None:
     (tmp_path / "ascend-fuse.toml").write_text("jobs = 'many'\n")
     with pytest.raises(UsageError, match="jobs cannot be 'many'"):
         resolve({"jobs": 2}, environ={"ASCEND_FUSE_JOBS": "3"}, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (SocError("unknown", where="--soc"), "ascend-fuse.toml:1: soc: unknown"),
+        (UsageError("no rule 'x'", where="--ignore"), "ASCEND_FUSE_IGNORE: ignore: no rule 'x'"),
+        (UsageError("no rule 'y'", where="--select"), "--select: no rule 'y'"),
+        (RuleError("no directory", where="{folder}/mine"), "ascend-fuse.toml:2: rules: {folder}/mine: no directory"),
+        (UsageError("no such size", where="--dim"), "--dim: no such size"),
+        (UsageError("anything"), "anything"),
+    ],
+)
+def test_a_late_error_says_where_the_value_was_given(error: UsageError, says: str, tmp_path: Path) -> None:
+    (tmp_path / "ascend-fuse.toml").write_text("soc = 'x'\nrules = ['mine']\n")
+    error = type(error)(error.what, where=error.where.format(folder=tmp_path))
+    config = resolve({"select": ["y"]}, environ={"ASCEND_FUSE_IGNORE": "x"}, folder=tmp_path)
+    placed = config.placed(error)
+    assert type(placed) is type(error)
+    assert placed.sentence().removeprefix(f"{tmp_path}/") == says.format(folder=tmp_path)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("launch_us", "x"), ("min_gain", 2), ("cleanup", 1), ("select", (3,))])
+def test_settings_made_in_python_are_checked(name: str, wrong: object) -> None:
+    check_settings(Settings(), "optimize()")
+    with pytest.raises(UsageError, match=rf"^optimize\(\): {name} cannot be "):
+        check_settings(replace(Settings(), **{name: wrong}), "optimize()")  # pyright: ignore[reportArgumentType]
 
 
 def test_other_variables_are_nobodys_business() -> None:

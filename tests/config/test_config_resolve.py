@@ -18,11 +18,11 @@ from ascend_fuse.error import UsageError
 # For each option: a value by flag, variable and file, and what each of them means.
 SOURCES: dict[str, tuple[object, str, str, tuple[object, object, object]]] = {
     "soc": ("A", "B", '"C"', ("A", "B", "C")),
-    "select": (["af1*"], "AF2*, AF3*", '["AF4*"]', (("AF1*",), ("AF2*", "AF3*"), ("AF4*",))),
+    "select": (["af1*"], "AF2*, AF3*", '["AF4*"]', (("af1*",), ("AF2*", "AF3*"), ("AF4*",))),
     "ignore": (["AF1*"], "AF2*", "[]", (("AF1*",), ("AF2*",), ())),
     "launch_us": (5.0, "6", "7", (5.0, 6.0, 7.0)),
     "min_gain": (0.1, "0.2", "0.3", (0.1, 0.2, 0.3)),
-    "ub_reserve": (0.1, "0.2", "1", (0.1, 0.2, 1.0)),
+    "ub_reserve": (0.1, "0.2", "0.5", (0.1, 0.2, 0.5)),
     "weights": ("link", "copy", '"link"', ("link", "copy", "link")),
     "cleanup": (True, "0", "true", (True, False, True)),
     "inline_functions": (False, "TRUE", "false", (False, True, False)),
@@ -36,7 +36,7 @@ def test_flag_before_variable_before_file_before_default(name: str, tmp_path: Pa
     flag, variable, text, (by_flag, by_variable, by_file) = SOURCES[name]
     (tmp_path / "ascend-fuse.toml").write_text(f"# ours\n{name} = {text}\n")
     environ = {f"ASCEND_FUSE_{name.upper()}": variable}
-    option = f"--{name.replace('_', '-')}"
+    option = f"--{'no-' if flag is False else ''}{name.replace('_', '-')}"
 
     def found(flags: dict[str, object], environ: dict[str, str], folder: Path) -> tuple[object, str]:
         config = resolve(flags, environ=environ, folder=folder)

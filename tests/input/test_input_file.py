@@ -28,10 +28,11 @@ def zipped() -> bytes:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no model in the file"),
+        (b"", "no model in the file; the file is empty"),
+        (b"this is no model\n", "it is text: give the file that the exporter wrote"),
         (b"\n\n", "cannot parse"),
         (bytes(100), "cannot parse"),
-        (b"\xff" * 100, "cannot parse"),
+        (b"\xff" * 100, "cannot parse the model; the file is truncated"),
         (b"<html><body>404</body></html>", "it is text"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "git lfs pull"),
         (zipped(), "it is a zip archive"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +44,7 @@ def test_a_candidate_is_shown_with_all_that_was_decided(plan: Plan) -> None:
     assert "1. Add+Mul by AF101, elementwise, 2 times" in text
     assert "2. " not in text  # the two differ in their nodes alone
     for said in (
-        "Nodes: /layer.0/Add, /layer.0/Mul.", "Fused: AF101_0 (/layer.0/Add … /layer.0/Mul), AF101_1 (/layer.1/Add … /layer.1/Mul);", "Bound by MTE2; 25% of the estimate",
+        "Nodes: /layer.0/Add, /layer.0/Mul.", "Fused: AF101_0 (/layer.0/Add … /layer.0/Mul), AF101_1 (/layer.1/Add … /layer.1/Mul);", "Bound by MTE2; 25 % of the estimate",
         "40 cores, tiles of 8 by 768 elements", "96.00 KiB of 183.75 KiB", "Sizes: d0=768.",
         "v1: f32[d0] = mul v0, v0",
     ):  # fmt: skip
@@ -91,8 +93,20 @@ def test_filters(plan: Plan, wanted: dict[str, str], regions: list[str], misses:
 def test_a_node_of_no_candidate_is_told_with_the_near_ones(plan: Plan) -> None:
     with pytest.raises(UsageError, match=r"--node: .*did you mean /layer\.0/MatMul"):
         page(plan, node="/layer.0/MatMull")
-    with pytest.raises(UsageError, match="lists the names"):
+    with pytest.raises(UsageError, match=r"the model has no node 'zzz'; .*lists the names"):
         page(plan, node="zzz")
+    others = {"Constant_7": "it is a constant"}
+    known = explanation_page("m.onnx", plan, (), Filter("Constant_7"), lambda: others)
+    assert "Constant_7: it is a constant." in render_text(known)
+    with pytest.raises(UsageError, match=r"did you mean Constant_7\?"):
+        explanation_page("m.onnx", plan, (), Filter("Constant_8"), lambda: others)
+
+
+def test_every_documented_reason_is_known() -> None:
+    text = (Path(__file__).parents[2] / "docs/design/0001-formats.md").read_text("utf-8")
+    table = text.split("## Reason codes")[1].split("## Plan")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert {code for row in rows for code in re.findall(r"`([^`]+)`", row)} == set(CODES)
 
 
 def test_the_document_has_the_plans_forms(plan: Plan) -> None:

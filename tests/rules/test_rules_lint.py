@@ -13,7 +13,7 @@ import pytest
 from ascend_fuse.error import RuleError
 from ascend_fuse.proof.instruction import difference
 from ascend_fuse.resource import rules_dir
-from ascend_fuse.rule.lint import Finding, lint
+from ascend_fuse.rule.lint import Checked, Finding, lint
 from ascend_fuse.rule.load import load_rules
 
 GOOD = '''\
@@ -94,6 +94,8 @@ DEFECTS = [
     ("  b = Erf (a)", "  b = Tanh (a)", "<ir_version", "example-no-match"),
     ("[9]", "[9, 99]", "opset =", "opset-unknown"),
     ("[9]", "[7]", "opset =", "opset-too-early"),
+    ("[9]", "[1]", "opset =", "opset-too-early"),
+    ('family = "elementwise"', 'family = "matmul"', "family =", "family-misfit"),
     ("same = Cast (x)", "same = Cast <too = 1> (x)", "same = Cast", "operator-misfit"),
     ("bent = Erf (scaled)", "bent = Erf (scaled, half)", "bent = Erf", "operator-misfit"),
     ("[9]", "[9, 18]", "bent = Gelu", "operator-misfit"),
@@ -101,6 +103,7 @@ DEFECTS = [
     ('{is = "dtype", of = "same"', '{is = "trailing", of = "bent"},\n  {is = "dtype", of = "same"', "trailing", "condition-impossible"),
     ('{is = "dtype", of = "same"', '{is = "trailing", of = "x"},\n  {is = "dtype", of = "same"', "trailing", "condition-impossible"),
     ('{is = "dtype", of = "same"', '{is = "attribute", of = "y", name = "axis", equals = 1},\n  {is = "dtype", of = "same"', "attribute", "condition-impossible"),
+    ('of = "same", one_of = ["f32"]', 'of = "same", one_of = ["float32"]', "dtype", "condition-impossible"),
     ('  {is = "dtype", of = "same"', '  {is = "dtype", of = "same", one_of = ["f32"]},\n  {is = "dtype", of = "same"', "dtype", "condition-twice"),
     ("y = Add (halved, more)", "y = Sub (halved, more)", "parts (x", "instruction-differs"),
     ('of = "half", equals = 0.5}', 'of = "half", equals = 0.51}', "parts (x", "instruction-differs"),
@@ -194,6 +197,15 @@ def test_codes_given_twice(tmp_path: Path) -> None:
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="not a directory of rules"):
         lint([tmp_path / "none"], difference)
+    with pytest.raises(RuleError, match="no rule is in the directory"):
+        lint([tmp_path], difference)
+
+
+def test_a_single_file(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(GOOD, "utf-8")
+    (tmp_path / "two.toml").write_text("no rule", "utf-8")
+    assert lint([path], difference) == Checked(1, ())
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -145,6 +145,15 @@ def test_a_rule_that_cannot_be_used_is_refused_at_once(
 def test_a_directory_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="not a directory"):
         load_rules([tmp_path / "none"])
+    with pytest.raises(RuleError, match="no rule is in the directory"):
+        load_rules([tmp_path])
+
+
+def test_our_codes_are_ours(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("XY001", "AF900"))
+    with pytest.raises(RuleError, match="codes that begin with AF") as error:
+        load_rules([tmp_path])
+    assert error.value.where == f"{path}:1"
 
 
 def test_choose() -> None:
@@ -155,6 +164,10 @@ def test_choose() -> None:
         rules.choose(["AF105"], [])
     with pytest.raises(UsageError, match="no rule 'ZZ"):
         rules.choose([], ["ZZ*"])
+    assert rules.choose(["softmax-safe", "af301"], []).rules == rules.choose(["AF301", "AF305"], []).rules
+    with pytest.raises(UsageError, match="every rule that --select gives is ignored"):
+        rules.choose(["AF301"], ["af3*"])
+    assert rules.choose([], ["*"]).rules == ()
 
 
 def test_listing_rules_needs_no_onnx() -> None:

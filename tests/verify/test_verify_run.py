@@ -44,9 +44,19 @@ def test_operator_without_a_kernel(write: Save) -> None:
 def test_run_that_fails_names_the_model(write: Save) -> None:
     shape = helper.make_tensor("shape", TensorProto.INT64, [1], [7])
     path = write(make_model([helper.make_node("Reshape", ["x", "shape"], ["y"])], [X], [Y], [shape]))
-    with pytest.raises(VerificationError, match="does not run") as caught:
+    with pytest.raises(UsageError, match=r"does not run on drawn inputs: .*on inputs of your own") as caught:
         verify(path, path)
     assert caught.value.where == str(path)
+
+
+def test_run_that_fails_names_the_sizes(write: Save) -> None:
+    """Nothing is said of the other model: this is no difference (4) but a size to give (2)."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", None])
+    shape = helper.make_tensor("shape", TensorProto.INT64, [1], [12])
+    path = write(make_model([helper.make_node("Reshape", ["x", "shape"], ["y"])], [x], [Y], [shape]))
+    with pytest.raises(UsageError, match=r"sizes rows=64, x:1=64: .*by --dim.*`ascend-fuse verify` alone"):
+        verify(path, path)
+    assert verify(path, path, sizes={"rows": 3, "x:1": 4}).ok
 
 
 @pytest.mark.parametrize(
