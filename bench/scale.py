@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 NODES = (1_000, 10_000, 100_000)
-GRAPH_NAMES = ("chain", "wide", "shared", "bert")
+GRAPH_NAMES = ("chain", "wide", "shared", "literals", "bert")
 OURS = "ascend-fuse"
 TOOL_NAMES = (OURS, "onnxsim", "OnnxSlim", "graphsurgeon")
 

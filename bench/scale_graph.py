@@ -24,12 +24,21 @@ def chain(count: int) -> ModelProto:
 
 
 def wide(count: int) -> ModelProto:
-    """Branches of five nodes from one input, each with a factor of its own, summed one after the other."""
+    """Branches of five nodes from one input, each with weights of its own, summed one after the other."""
+    return _branches(count, lambda k: helper.make_tensor(f"c{k}", TensorProto.FLOAT, [256], [1.0 + k / count] * 256))
+
+
+def literals(count: int) -> ModelProto:
+    """The same with a number instead of weights: a program of its own for every region."""
+    return _branches(count, lambda k: helper.make_tensor(f"c{k}", TensorProto.FLOAT, [], [1.0 + (k + 1) / count]))
+
+
+def _branches(count: int, factor: Callable[[int], TensorProto]) -> ModelProto:
     nodes: list[NodeProto] = []
     tensors: list[TensorProto] = []
     total = "x"
     for branch in range(count // 6):
-        tensors.append(helper.make_tensor(f"c{branch}", TensorProto.FLOAT, [], [1.0 + branch / count]))
+        tensors.append(factor(branch))
         nodes.append(helper.make_node("Mul", ["x", f"c{branch}"], [f"b{branch}_0"]))
         for k, op in enumerate(OPS[:4]):
             nodes.append(helper.make_node(op, [f"b{branch}_{k}"], [f"b{branch}_{k + 1}"]))
@@ -60,4 +69,6 @@ def bert(count: int) -> ModelProto:
     return build(max(1, round((count - one) / (two - one)) + 1))
 
 
-GRAPHS: dict[str, Callable[[int], ModelProto]] = {"chain": chain, "wide": wide, "shared": shared, "bert": bert}
+GRAPHS: dict[str, Callable[[int], ModelProto]] = {
+    "chain": chain, "wide": wide, "shared": shared, "literals": literals, "bert": bert,
+}  # fmt: skip

@@ -10,6 +10,7 @@ import onnx.parser
 import pytest
 
 from ascend_fuse import optimize
+from ascend_fuse.emit.inline import inline_model
 from tests.equal import assert_equal, run
 
 CHEAP = {"min_gain": 0.0, "launch_us": 15.0}
@@ -81,6 +82,43 @@ CASES: Mapping[str, tuple[str, Mapping[str, np.ndarray]]] = {
         {"x": np.linspace(-2, 2, 16).reshape(2, 8).astype(np.float16), "w": np.ones((2, 8), np.float32),
          "g": np.linspace(0.1, 3, 8).astype(np.float16)},
     ),
+    "sizes that a run clamps are told to nobody": (
+        """g (float[N,8] x, float[M,8] w) => (float[8,P] o1, float[8,Q] o2) <int64[1] z = {0}, int64[1] o = {1}> {
+           ws = Shape (w) m = Slice (ws, z, o) y0 = Slice (x, z, m, z) u0 = Exp (w) u1 = Neg (u0) u = Tanh (u1)
+           o2 = Transpose <perm = [1, 0]> (u) t0 = Exp (y0) t1 = Neg (t0) t = Tanh (t1)
+           o1 = Transpose <perm = [1, 0]> (t) }""",
+        {"x": np.ones((3, 8), np.float32), "w": np.ones((5, 8), np.float32)},
+    ),
+    "a Cast of a half value that becomes an output": (
+        """g (float16[2,4,8] x) => (float16[1,2,4,8] y, float[2,4,8] z) <int64[1] k = {0}> {
+           a = Mul (x, x) y = Unsqueeze (a, k) b = Cast <to = 1> (a) z = Identity (b) }""",
+        {"x": np.linspace(-3, 3, 64).reshape(2, 4, 8).astype(np.float16)},
+    ),
+    "an Expand of what a run clamps": (
+        """g (float[N,8] x, float[M,8] w) => (float[P,8] v) <int64[1] z = {0}, int64[1] o = {1}, int64[1] e = {8}> {
+           ws = Shape (w) m = Slice (ws, z, o) y0 = Slice (x, z, m, z) sh = Concat <axis = 0> (m, e) u = Exp (y0)
+           t = Expand (u, sh) v = Tanh (t) }""",
+        {"x": np.ones((1, 8), np.float32), "w": np.ones((3, 8), np.float32)},
+    ),
+    "one constant in regions of two scopes": (
+        """g (float[N,8] x, bool b) => (float[N,8] y) {
+           c = Constant <value = float {0.3}> () a = Mul (x, c) d = Exp (a) e = Neg (d)
+           y = If (b) < then_branch = t () => (float[N,8] q) { q0 = Mul (e, c) q1 = Exp (q0) q = Tanh (q1) },
+                        else_branch = f () => (float[N,8] r) { r0 = Add (e, c) r1 = Exp (r0) r = Tanh (r1) } > }""",
+        {"x": np.ones((3, 8), np.float32), "b": np.asarray(True)},
+    ),
+    "a function with a default attribute": (
+        """g (float[2,8] x) => (float[2,8] y, float[2,8] z) { y = local.f (x) z = local.f <al = 0.7> (x) }
+           <domain: "local", opset_import: ["": 19]> f <al: float = 0.3> (x) => (z) {
+           z0 = LeakyRelu <alpha: float = @al> (x) z1 = Exp (z0) z = Neg (z1) }""",
+        {"x": np.linspace(-3, 3, 16).reshape(2, 8).astype(np.float32)},
+    ),
+    "a function of another opset that calls one of ours": (
+        """g (float[2,8] x, float[2,4] w) => (float[2,8] y, float[2,4] z) { y = local.f (x) z = local.h (w) }
+           <domain: "local", opset_import: ["": 19]> f (x) => (y) { a = Exp (x) b = Neg (a) y = Tanh (b) }
+           <domain: "local", opset_import: ["": 18, "local": 1]> h (x) => (y) { y = local.f (x) }""",
+        {"x": np.ones((2, 8), np.float32), "w": np.ones((2, 4), np.float32)},
+    ),
 }  # fmt: skip
 
 
@@ -88,7 +126,11 @@ CASES: Mapping[str, tuple[str, Mapping[str, np.ndarray]]] = {
 def test_what_is_not_certain_changes_nothing(name: str) -> None:
     text, feeds = CASES[name]
     model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 19, "local": 1]>\n{text}')
-    assert_equal(run(model, feeds), run(optimize(model, **CHEAP).model, feeds))
+    for options in ({}, {"cleanup": False}, {"inline_functions": True}):
+        fused = optimize(model, **CHEAP, **options).model
+        assert_equal(run(model, feeds), run(fused, feeds), str(options))
+        inline_model(fused)
+        assert_equal(run(model, feeds), run(fused, feeds), f"inlined, {options}")
 
 
 def test_a_declared_size_is_in_no_program() -> None:
