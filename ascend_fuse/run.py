@@ -22,10 +22,10 @@ from ascend_fuse.error import InternalError, UsageError
 from ascend_fuse.graph.function import Functions, inline_functions, left_in_place
 from ascend_fuse.graph.launch import launches_by_node, launches_by_scope
 from ascend_fuse.graph.load import normalise
-from ascend_fuse.graph.scope import infer, scopes, view_of
+from ascend_fuse.graph.scope import Scope, infer, scopes, view_of
 from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.size import Sizes, by_use
-from ascend_fuse.graph.view import model_opset
+from ascend_fuse.graph.view import View, model_opset
 from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals
 from ascend_fuse.planning import Planner
 from ascend_fuse.proof.cleanup import prove_claims
@@ -74,6 +74,7 @@ class Run:
         self.tell = tell
         self.sizes = Sizes(options.dims)
         self.numbers = Numbers()
+        self._views: dict[str, View] = {}  # by path, of scopes that are as they were when it was made
         self.deleted: list[Cleanup] = []  # what changes nodes and the plan to apply no longer lists
 
     @collecting_seldom()
@@ -105,6 +106,8 @@ class Run:
         redirects = self._redirects(inferred[""], only)
         before = signature(self.model, self.numbers, {r.output: r.new for r in redirects})
         redirect(self.model, redirects)
+        if redirects:
+            self._views.clear()
         self.tell("plan", 2, 5)
         planned = self._plan_scopes(inferred, cleaned.positions, only)
         if not any(p.outcome.chosen for p in planned):  # nothing to make room for
@@ -126,6 +129,7 @@ class Run:
         if only is not None:
             self.deleted += (c for f in found for c in cleanups(f.claims, f.scope.path) if c not in only.cleanups)
             found = [replace(f, claims=restricted(f.claims, f.view, f.scope.path, only.cleanups)) for f in found]
+        self._views = {f.scope.path: f.view for f in found}
         positions: Mapping[str, Sequence[int]] = {}
         saved = Totals()
         if any(f.claims for f in found):
@@ -133,9 +137,12 @@ class Run:
             before = signature(self.model, self.numbers, claims={f.scope.path: f.claims for f in found})
             prove_claims(found)
             positions = clean_all(found)
+            self._views.clear()
             prove_structure(before, signature(self.model, self.numbers))
         unused = [u for u in find_unused(self.model, self.rules) if only is None or u.cleanup in only.cleanups]
-        drop_unused(self.model, unused)
+        if unused:
+            drop_unused(self.model, unused)
+            self._views.clear()
         listed = [c for f in found for c in cleanups(f.claims, f.scope.path)]
         return Cleaned((*listed, *(u.cleanup for u in unused)), positions, saved)
 
@@ -143,17 +150,18 @@ class Run:
         if not self.options.cleanup or not any(r.code == SHAPE_SOURCE for r in self.rules.rules):
             return ()
         scope = scopes(self.model)[-1]
-        found = find_redirects(view_of(scope, inference, self._overridable), inference)
+        found = find_redirects(self._view(scope, inference), inference)
         if only is None:
             return found
         if not self.deleted:  # else some may be there only because of that
             self.deleted += (r.cleanup for r in found if r.cleanup not in only.cleanups)
         return tuple(r for r in found if r.cleanup in only.cleanups)
 
-    @property
-    def _overridable(self) -> bool:
-        """Whether callers may override initializers that are graph inputs as well."""
-        return self.model.ir_version >= 4
+    def _view(self, scope: Scope, inference: Inference) -> View:
+        """The scope's view; from IR 4 on callers may override initializers that are graph inputs as well."""
+        if scope.path not in self._views:
+            self._views[scope.path] = view_of(scope, inference, self.model.ir_version >= 4)
+        return self._views[scope.path]
 
     def _plan_scopes(
         self, inferred: Mapping[str, Inference], positions: Mapping[str, Sequence[int]], only: Plan | None
@@ -166,7 +174,7 @@ class Run:
             inference, own = inferred.get(scope.path), launches.get(scope.path)
             if inference is None or own is None:  # a function in another opset, or one that nothing calls
                 continue
-            view = view_of(scope, inference, self._overridable)
+            view = self._view(scope, inference)
             at = positions.get(scope.path, range(len(view.nodes)))
             planner = Planner(view, own, inference.sure_values, self.rules, self.engine, self.sizes)
             outcome = planner.run() if only is None else planner.run(_wanted(only, scope.path, at))

@@ -172,7 +172,7 @@ class _Numbering:
             inputs[0] = self.redirected[outputs[0]]
         parts = [values.number(i, self.numbers) if i else NONE for i in inputs]
         number = self.numbers(
-            kind, op, domain, node.overload, *_attributes(node), *parts, *self._nested(node, values, kind, inside)
+            kind, op, domain, node.overload, *parts, *(self._held(node, values, kind, inside) if node.attribute else ())
         )
         self.nodes[number] += 1
         if number not in self.labels:
@@ -181,10 +181,9 @@ class _Numbering:
             if o:
                 values[o] = self.numbers(number, k) if k else number
 
-    def _nested(self, node: NodeProto, values: Values, kind: str, inside: Bodies) -> Iterator[Hashable]:
-        """What the node's graphs make; their nodes are counted as well, but for those of unknown operators."""
-        if not node.attribute:
-            return
+    def _held(self, node: NodeProto, values: Values, kind: str, inside: Bodies) -> Iterator[Hashable]:
+        """The node's attributes and what its graphs make; these nodes count too, unknown operators' do not."""
+        yield from _attributes(node)
         known = inside.get("".join(node.output[:1]), [])
         for (path, graph), (name, _) in zip(known, subgraphs(node), strict=False):
             inner = self.graph(graph, values, path, f"{kind}/{name}")
