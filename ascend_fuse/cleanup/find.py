@@ -8,7 +8,7 @@ from ascend_fuse.cleanup.claim import Claim, cleanups
 from ascend_fuse.cleanup.exact import gives_back
 from ascend_fuse.cleanup.fold import known_values
 from ascend_fuse.cleanup.reading import Reading
-from ascend_fuse.cleanup.runtime import is_near_half, is_weight
+from ascend_fuse.cleanup.runtime import is_computed_half, is_near_half, is_weight
 from ascend_fuse.graph.guarantee import Guarantee
 from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.view import Constant, Node, View, subgraphs
@@ -129,6 +129,6 @@ def _may_go(node: Node, claim: Claim | None, view: View, reading: Reading) -> bo
         return False
     if node.domain or node.op in RANDOM or any(True for _ in subgraphs(node.proto)):
         return False
-    if any(is_near_half(view, i) and view.producer(i) is not None for i in node.inputs):
+    if any(is_computed_half(view, i) for i in node.inputs if i):
         return False
     return not any(reading.is_read(o) for o in node.outputs if o)

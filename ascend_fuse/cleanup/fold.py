@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ascend_fuse.cleanup.runtime import is_near_half
+from ascend_fuse.cleanup.runtime import is_computed_half
 from ascend_fuse.graph.guarantee import Guarantee
 from ascend_fuse.graph.view import SMALL, Constant, Node, View
 
@@ -51,8 +51,7 @@ def _follows(node: Node, view: View, sure: Guarantee, follows: set[str], leaves:
     if not _fits(node.outputs[0], sure):
         return False
     if node.op in SHAPES:
-        counted = is_near_half(view, node.inputs[0]) and view.producer(node.inputs[0]) is not None
-        return not counted and sure.shape(node.inputs[0]) is not None
+        return not is_computed_half(view, node.inputs[0]) and sure.shape(node.inputs[0]) is not None
     if node.op not in FOLDED:
         return False
     for name in node.inputs:

@@ -27,6 +27,12 @@ def is_near_half(view: View, name: str) -> bool:
     return is_half(view, name) or (maker is not None and any(is_half(view, i) for i in maker.inputs if i))
 
 
+def is_computed_half(view: View, name: str) -> bool:
+    """Whether it is one that some node makes, here or in a graph around: inputs and weights are rounded already."""
+    given = name in view.initializers or name in view.inputs
+    return is_near_half(view, name) and not given
+
+
 def is_counted(view: View, name: str) -> bool:
     """Whether the value is a half one whose rounding may depend on a Shape that reads it."""
     maker = view.producer(name)

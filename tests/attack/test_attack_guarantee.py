@@ -82,6 +82,14 @@ CASES: Mapping[str, tuple[str, Mapping[str, np.ndarray]]] = {
         {"x": np.linspace(-2, 2, 16).reshape(2, 8).astype(np.float16), "w": np.ones((2, 8), np.float32),
          "g": np.linspace(0.1, 3, 8).astype(np.float16)},
     ),
+    "a Shape in a branch that counts a half value outside": (
+        """g (float16[2,8] x, float[2,8] w, float16[8] g, bool c) => (float16[2,8] y, float[2,8] z) {
+           a = Exp (x) v = LayerNormalization (a, g) y = Neg (v)
+           z = If (c) < then_branch = t () => (float[2,8] p) { s = Shape (v) e = Expand (w, s) p = Neg (e) },
+                        else_branch = f () => (float[2,8] q) { q = Neg (w) } > }""",
+        {"x": np.linspace(-2, 2, 16).reshape(2, 8).astype(np.float16), "w": np.ones((2, 8), np.float32),
+         "g": np.linspace(0.1, 3, 8).astype(np.float16), "c": np.asarray(True)},
+    ),
     "sizes that a run clamps are told to nobody": (
         """g (float[N,8] x, float[M,8] w) => (float[8,P] o1, float[8,Q] o2) <int64[1] z = {0}, int64[1] o = {1}> {
            ws = Shape (w) m = Slice (ws, z, o) y0 = Slice (x, z, m, z) u0 = Exp (w) u1 = Neg (u0) u = Tanh (u1)
@@ -143,3 +151,11 @@ def test_a_declared_size_is_in_no_program() -> None:
     result = optimize(model, **CHEAP)
     assert all("host" not in r.program for r in result.plan.regions)
     assert next(m for m in result.plan.misses if m.op == "Expand").miss.code == "shape-unknown"
+
+
+def test_a_branch_keeps_the_shape_of_a_half_value_outside() -> None:
+    """Were it gone, a reader of the value would be, and the CPU provider might round it otherwise."""
+    text, _ = CASES["a Shape in a branch that counts a half value outside"]
+    fused = optimize(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 19]>\n{text}'), **CHEAP).model
+    branch = next(a.g for n in fused.graph.node if n.op_type == "If" for a in n.attribute if a.name == "then_branch")
+    assert "Shape" in {n.op_type for n in branch.node}
