@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ascend_fuse.graph.view import Node
 from ascend_fuse.plan import NearMiss, Totals
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def account(planner: Planner, told: Iterable[Node]) -> Outcome:
         before, after = before + c.figures.before, after + c.figures.after
     for node in planner.view.nodes:
         if node.index not in fused and planner.launches[node.index]:
-            cost = costs[node.index] = _cost(planner, node.index)
+            cost = costs[node.index] = planner.cost(node.index)
             before, after = before + cost, after + cost
     misses: list[NearMiss] = []
     asked: set[int] = set()
@@ -70,12 +69,3 @@ def _reason(planner: Planner, step: Step) -> Miss:
     if step.index in planner.grower.free:
         return planner.alone(step, planner.grower.grow(step))
     return Miss("nothing-to-join", "no region took it", step.index, {"neighbour": "", "why": "none"})
-
-
-def _cost(planner: Planner, index: int) -> Totals:
-    if index in planner.grower.steps:
-        profile = planner.profile_of(index)
-        cost = planner.estimate.program(profile.alone) if isinstance(profile, Profile) else None
-        if cost is not None:
-            return cost
-    return planner.estimate.opaque(planner.view.nodes[index], planner.launches[index])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -59,6 +60,30 @@ def _parsed(text: str) -> _engine.Program:
         raise InternalError(f"the engine refuses our program: {e}\n{text}", do="please report it") from e
 
 
+def is_product(part: Part) -> bool:
+    """Whether the program is of the matmul family."""
+    return part[0].startswith("matmul ")
+
+
+def _bound(part: Part) -> tuple[_engine.Program, list[int]]:
+    return _parsed(part[0]), list(part[1])
+
+
+def _pairs(parts: Sequence[Part]) -> list[tuple[_engine.Program, list[int]]]:
+    return [_bound(p) for p in parts]
+
+
+@contextmanager
+def _known_sizes() -> Generator[None]:
+    """Raises UsageError for sizes that the engine does not count."""
+    try:
+        yield
+    except ValueError as e:
+        if "2^48" not in str(e):
+            raise
+        raise UsageError(f"the sizes are too large: {e}", where="--dim", do="give smaller ones") from e
+
+
 @dataclass(slots=True)
 class Engine:
     """Verdicts and estimates, remembered by program and sizes."""
@@ -68,7 +93,12 @@ class Engine:
     _verdicts: dict[tuple[Part, tuple[Part, ...]], _engine.Verdict] = field(
         default_factory=dict[tuple[Part, tuple[Part, ...]], _engine.Verdict]
     )
-    _costs: dict[Part, _engine.Cost | None] = field(default_factory=dict[Part, "_engine.Cost | None"])
+    _products: dict[tuple[Part, tuple[Part, ...]], _engine.GemmVerdict] = field(
+        default_factory=dict[tuple[Part, tuple[Part, ...]], _engine.GemmVerdict]
+    )
+    _costs: dict[Part, _engine.Cost | _engine.GemmCost | None] = field(
+        default_factory=dict[Part, "_engine.Cost | _engine.GemmCost | None"]
+    )
 
     def judge(self, fused: Part, parts: Sequence[Part]) -> _engine.Verdict:
         """Whether one launch of `fused` beats a launch for each of `parts`.
@@ -77,23 +107,33 @@ class Engine:
         """
         key = (fused, tuple(parts))
         if key not in self._verdicts:
-            pairs = [(_parsed(text), list(sizes)) for text, sizes in parts]
-            try:
-                self._verdicts[key] = _engine.judge(_parsed(fused[0]), list(fused[1]), pairs, self.soc, self.limits)
-            except ValueError as e:
-                if "2^48" not in str(e):
-                    raise
-                raise UsageError(f"the sizes are too large: {e}", where="--dim", do="give smaller ones") from e
+            with _known_sizes():
+                self._verdicts[key] = _engine.judge(*_bound(fused), _pairs(parts), self.soc, self.limits)
         return self._verdicts[key]
 
-    def cost(self, part: Part) -> _engine.Cost | None:
+    def judge_product(self, fused: Part, parts: Sequence[Part]) -> _engine.GemmVerdict:
+        """The same for a matmul program; one of `parts` is the product alone."""
+        key = (fused, tuple(parts))
+        if key not in self._products:
+            with _known_sizes():
+                self._products[key] = _engine.judge_gemm(*_bound(fused), _pairs(parts), self.soc, self.limits)
+        return self._products[key]
+
+    def cost(self, part: Part) -> _engine.Cost | _engine.GemmCost | None:
         """The estimate of one launch; None when the chip cannot run it (another kernel has to)."""
         if part not in self._costs:
             try:
-                self._costs[part] = _engine.estimate(_parsed(part[0]), list(part[1]), self.soc, self.limits)
+                self._costs[part] = self._estimate(part)
             except ValueError:
                 self._costs[part] = None
         return self._costs[part]
+
+    def _estimate(self, part: Part) -> _engine.Cost | _engine.GemmCost:
+        if not is_product(part):
+            return _engine.estimate(*_bound(part), self.soc, self.limits)
+        b = self.limits  # a product alone is a library's kernel: what the user reserves is kept from fused nodes only
+        free = _engine.Bounds(launch_us=b.launch_us, min_gain=b.min_gain, min_gain_us=b.min_gain_us, streams=b.streams)
+        return _engine.solve_gemm(*_bound(part), self.soc, free)[1]
 
     def opaque_us(self, moved: int, macs: int, dtype: str) -> float:
         """The roofline of a node with a kernel of its own, µs: `moved` bytes, `macs` multiply-adds."""

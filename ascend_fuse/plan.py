@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from ascend_fuse.reason import Figure, Miss
 
@@ -39,6 +39,22 @@ class Tiling:
 
 
 @dataclass(frozen=True, slots=True)
+class ProductTiling:
+    """The tiling attributes of a fused product; tiles in elements, peaks and budgets in bytes."""
+
+    block_dim: int
+    buffer_num: int
+    tile_m: int
+    tile_n: int
+    tile_k: int
+    fuse_tiles: str
+    ub_bytes: int
+    ub_budget: int
+    l1_bytes: int
+    l1_budget: int
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """The engine's answer for a region that fuses: estimates before and after, times in µs."""
 
@@ -67,7 +83,7 @@ class Region:
     outputs: tuple[str, ...]
     program: str
     sizes: Mapping[str, int]
-    tiling: Tiling
+    tiling: Tiling | ProductTiling
     figures: Figures
 
 
@@ -164,15 +180,12 @@ def rounded(plan: Plan) -> Plan:
 
 def region_json(r: Region) -> dict[str, object]:
     """One region of `ascend-fuse/plan/1`."""
-    t, f = r.tiling, r.figures
+    f = r.figures
     return {
         "graph": r.graph, "name": r.name, "op_type": r.op_type, "family": r.family, "rules": list(r.rules),
         "label": r.label, "nodes": list(r.nodes), "names": list(r.names), "inputs": list(r.inputs),
         "outputs": list(r.outputs), "program": r.program, "sizes": dict(r.sizes),
-        "tiling": {
-            "block_dim": t.block_dim, "buffer_num": t.buffer_num, "tile_rows": t.tile_rows, "tile_cols": t.tile_cols,
-            "ub_bytes": t.ub_bytes, "ub_budget": t.ub_budget, "l1_budget": t.l1_budget,
-        },
+        "tiling": asdict(r.tiling),
         "verdict": {
             "fuse": True, "code": "", "before_us": round(f.before.time_us, 3), "after_us": round(f.after.time_us, 3),
             "gain_us": round(f.before.time_us - f.after.time_us, 3), "before_bytes": f.before.hbm_bytes,

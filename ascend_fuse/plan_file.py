@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar, cast
 
 from ascend_fuse.config import nearest
 from ascend_fuse.error import UsageError
-from ascend_fuse.plan import SCHEMA, Cleanup, Figures, NearMiss, Plan, Region, Tiling, Totals
+from ascend_fuse.plan import SCHEMA, Cleanup, Figures, NearMiss, Plan, ProductTiling, Region, Tiling, Totals
 from ascend_fuse.reason import CODES, Figure, Miss
 
 T = TypeVar("T")
@@ -150,12 +150,13 @@ def _region(place: Place) -> Region:
     rules = m["rules"].items(Place.text)
     if not rules:
         m["rules"].fail("no rule names the region")
+    family = m["family"].text()
     return Region(
-        graph=m["graph"].text(), name=m["name"].text(), op_type=m["op_type"].text(), family=m["family"].text(),
+        graph=m["graph"].text(), name=m["name"].text(), op_type=m["op_type"].text(), family=family,
         label=m["label"].text(), rules=rules, nodes=m["nodes"].items(Place.integer),
         names=m["names"].items(Place.text), inputs=m["inputs"].items(Place.text),
         outputs=m["outputs"].items(Place.text), program=m["program"].text(), sizes=m["sizes"].table(Place.integer),
-        tiling=_tiling(m["tiling"]), figures=_figures(m["verdict"]),
+        tiling=(_product_tiling if family == "matmul" else _tiling)(m["tiling"]), figures=_figures(m["verdict"]),
     )  # fmt: skip
 
 
@@ -163,6 +164,22 @@ def _tiling(place: Place) -> Tiling:
     keys = ("block_dim", "buffer_num", "tile_rows", "tile_cols", "ub_bytes", "ub_budget", "l1_budget")
     m = place.members(keys)
     return Tiling(*(m[key].integer() for key in keys))
+
+
+def _product_tiling(place: Place) -> ProductTiling:
+    numbers = (
+        "block_dim",
+        "buffer_num",
+        "tile_m",
+        "tile_n",
+        "tile_k",
+        "ub_bytes",
+        "ub_budget",
+        "l1_bytes",
+        "l1_budget",
+    )
+    m = place.members((*numbers, "fuse_tiles"))
+    return ProductTiling(**{key: m[key].integer() for key in numbers}, fuse_tiles=m["fuse_tiles"].text())
 
 
 def _figures(place: Place) -> Figures:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from ascend_fuse.account import Outcome, account
 from ascend_fuse.engine import Engine, Part
+from ascend_fuse.epilogue import attach, take_from_row
 from ascend_fuse.error import UsageError
 from ascend_fuse.estimate import Estimate
 from ascend_fuse.graph.size import Sizes
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
-from ascend_fuse.plan import Figures, Tiling, Totals
-from ascend_fuse.reason import Figure, Miss
+from ascend_fuse.neighbour import alone
+from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
+from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Built
 from ascend_fuse.region.grow import Grower, Growth
 from ascend_fuse.region.profile import Profile
@@ -21,11 +23,11 @@ from ascend_fuse.region.step import Step, idiom, order, single
 from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.match import Match
-from ascend_fuse.seed import seed_of
-from ascend_fuse.verdict import refusal, tiling
+from ascend_fuse.seed import precedence, seed_of
+from ascend_fuse.verdict import Judged, judge
+from ascend_fuse.wanted import take
 
 CHAIN = "AF101"
-PRODUCTS = frozenset("MatMul Gemm Conv ConvTranspose MatMulInteger ConvInteger".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Chosen:
     built: Built
     part: Part
     rules: tuple[str, ...]
-    tiling: Tiling
+    tiling: Tiling | ProductTiling
     figures: Figures
 
     @property
@@ -91,20 +93,24 @@ class Planner:
             self._search()
             return account(self, self.view.nodes)
         for nodes in only:
-            self._take(nodes)
+            take(self, nodes)
         return account(self, [self.view.nodes[k] for k in sorted({k for nodes in only for k in nodes})])
 
     def _search(self) -> None:
         self._gate_reductions()
-        for match in sorted(self.anchors, key=_precedence):
-            self._try(seed_of(match, self.view, self.grower))
+        for match in sorted(self.anchors, key=precedence):
+            seed = seed_of(match, self.view, self.grower)
+            if match.rule.family == "matmul":
+                attach(self, seed)
+            else:
+                self._try(seed)
         for node in self.view.nodes:
             step = self.grower.steps.get(node.index)
             if step is not None and step.index == node.index and self._starts_chain(step):
                 self._try(step, chain=True)
 
     def _gate_reductions(self) -> None:
-        """A reduction belongs to a region only where a chosen rule names it."""
+        """A reduction or a product belongs to a region only where a chosen rule names it."""
         covered = {n for m in self.anchors for n in m.nodes}
         dropped, _ = (
             find(self.view, RuleSet(self.rules.dropped), "anchor", near=False) if self.rules.dropped else ((), ())
@@ -114,7 +120,7 @@ class Planner:
             if step.index in covered or not self.launches[step.index]:
                 continue
             profile = self.grower.profile(step)
-            if isinstance(profile, Miss) or not profile.trait.reduces:
+            if isinstance(profile, Miss) or not (profile.trait.reduces or profile.trait.product):
                 continue
             self.grower.free.discard(step.index)
             code = codes.get(step.index, "none")
@@ -130,7 +136,7 @@ class Planner:
         if isinstance(profile, Miss):
             return False
         t = profile.trait
-        return not (t.reduces or t.moves or t.view) and step.index not in self.reasons
+        return not (t.reduces or t.moves or t.view or t.product) and step.index not in self.reasons
 
     def _try(self, seed: Step, chain: bool = False) -> None:
         """Grow and judge the region around the seed; a `chain` is not taken where its rule was not chosen."""
@@ -146,69 +152,35 @@ class Planner:
             self._refuse(growth.steps, closed)
             return
         steps, built = closed
-        if sum(self.launches[n.index] for s in steps for n in s.nodes) < 2:
+        if self.launched(steps) < 2:
             self._refuse([seed], self.alone(seed, growth))
             return
-        if self._judge(steps, built, chain and not self.chain):
+        if built.program.family == "rowwise" and self._given_away(steps, built):
+            return
+        if self.judge(steps, built, chain and not self.chain):
             for index, miss in growth.refused.items():
-                if miss.code != "nothing-to-join":
+                if miss.code != "nothing-to-join" and not self.is_product(self.grower.steps[index]):
                     self.beyond.setdefault(index, miss)
         elif seed.index not in self.reasons:
             self._try(seed, chain=True)
 
-    def _take(self, nodes: frozenset[int]) -> None:
-        """Build and judge one region of a saved plan: grown as always, with nothing else free to join."""
-        wanted = list(dict.fromkeys(self.grower.steps[n] for n in sorted(nodes) if n in self.grower.steps))
-        free = self.grower.free
-        if not free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
-            self._lack(wanted, {}, "a node of it is in no step or in another region")
-            return
-        seeds = [seed_of(m, self.view, self.grower) for m in sorted(self._inside(nodes), key=_precedence)]
-        seed = next((s for s in (*seeds, *wanted) if isinstance(self.grower.profile(s), Profile)), None)
-        if seed is None:
-            return  # each step has its own reason
-        self.grower.free = set(nodes)
-        growth = self.grower.grow(seed, wanted)
-        closed = self.grower.close(growth.steps, growth.refused)
-        self.grower.free = free
-        if isinstance(closed, Miss) or len(closed[0]) < len(wanted):
-            self._lack(wanted, growth.refused, closed.message if isinstance(closed, Miss) else "")
-        else:
-            self._judge(*closed, ignored=False)
+    def _given_away(self, steps: Sequence[Step], built: Built) -> bool:
+        """Whether a product before it took a part of a region of rows that pays."""
+        if not any(m.rule.family == "matmul" for m in self.anchors):
+            return False
+        try:
+            verdict = self.verdict(steps, built)
+        except UsageError:
+            return False
+        return verdict.miss is None and take_from_row(self, steps, verdict.after_us)
 
-    def _lack(self, steps: Sequence[Step], refused: Mapping[int, Miss], why: str) -> None:
-        """Each step of a region that cannot be built gets its own reason or that of the first that has one."""
-        index, miss = min(refused.items(), default=(-1, Miss("nothing-to-join", why)))
-        label = self.view.nodes[index].label if index >= 0 else ""
-        text = f"its region of the plan cannot be built: {label and label + ': '}{miss.message}"
-        for step in steps:
-            other = Miss("nothing-to-join", text, step.index, {"neighbour": label, "why": miss.code})
-            self.reasons.setdefault(step.index, refused.get(step.index, other))
+    def is_product(self, step: Step) -> bool:
+        profile = self.grower.profile(step)
+        return isinstance(profile, Profile) and profile.trait.product
 
     def alone(self, seed: Step, growth: Growth) -> Miss:
-        """Why nothing joined: what the region beside it said of it, else the nearest neighbour and its own reason.
-
-        A view is named only where no neighbour is launched: it is not what stands in the way.
-        """
-        if seed.index in self.beyond:
-            return self.beyond[seed.index]
-        near = sorted(growth.refused.items(), key=lambda item: abs(item[0] - seed.index))
-        if not near:
-            return Miss("nothing-to-join", "no neighbour", seed.index, {"neighbour": "", "why": "none"})
-        launched = [item for item in near if self.launches[item[0]]]
-        index, miss = (launched or near)[0]
-        if miss.code == "nothing-to-join":  # not free: it has a region, or a reason of its own
-            miss = self.reasons.get(index, miss)
-        label = self.view.nodes[index].label
-        figures: dict[str, Figure] = {"neighbour": label, "why": miss.code}
-        message = f"its nearest neighbour {label} cannot join: {miss.message}"
-        if launched and self.view.nodes[index].op in PRODUCTS:
-            message = f"its nearest neighbour is a product, {label}: products take no epilogue in this version"
-        if launched and all(self.view.nodes[k].op in PRODUCTS for k, _ in launched):
-            message = f"its only neighbour is a product, {label}: products take no epilogue in this version"
-            if len(launched) > 1:
-                message = f"its neighbours are products, {label} the nearest: they take no epilogue in this version"
-        return Miss("nothing-to-join", message, seed.index, figures)
+        """Why nothing joined the seed."""
+        return alone(self, seed, growth)
 
     def _refuse(self, steps: Sequence[Step], miss: Miss) -> None:
         for step in steps:
@@ -243,47 +215,63 @@ class Planner:
         profile = self.grower.profile(step)
         return isinstance(profile, Profile) and (profile.trait.reduces or profile.trait.moves)
 
-    def _judge(self, steps: Sequence[Step], built: Built, ignored: bool) -> bool:
+    def verdict(self, steps: Sequence[Step], built: Built) -> Judged:
+        """The engine's answer for a region. Raises UsageError when the sizes exceed what the engine counts."""
+        return judge(self.engine, self.estimate.part(built), self._parts(steps))
+
+    def launched(self, steps: Sequence[Step]) -> int:
+        """How many launches the steps are now."""
+        return sum(self.launches[n.index] for s in steps for n in s.nodes)
+
+    def cost(self, index: int) -> Totals:
+        """What a node costs on its own."""
+        if index in self.grower.steps:
+            profile = self.profile_of(index)
+            cost = self.estimate.program(profile.alone) if isinstance(profile, Profile) else None
+            if cost is not None:
+                return cost
+        return self.estimate.opaque(self.view.nodes[index], self.launches[index])
+
+    def judge(self, steps: Sequence[Step], built: Built, ignored: bool) -> bool:
         """Choose the region if it pays; an `ignored` one is refused, yet kept from others as if it were chosen."""
-        part = self.estimate.part(built)
-        parts = self._parts(steps)
         try:
-            verdict = self.engine.judge(part, parts)
+            verdict = self.verdict(steps, built)
         except UsageError as e:
             if isinstance(self.sizes, Sizes) and self.sizes.given:  # else the model has such shapes
                 raise
             self._refuse(steps, Miss("shape-mismatch", e.what))
             return False
-        if not verdict.fuse:
-            self._refuse(self._blamed(steps, verdict.code), refusal(verdict))
+        if verdict.miss is not None:
+            self._refuse(self._blamed(steps, verdict.miss.code), verdict.miss)
             return False
-        nodes = {n.index for s in steps for n in s.nodes}
-        self.grower.free -= nodes
-        self.grower.reach.claim(nodes)
         if ignored:
+            self._claim(steps)
             text = f"rule {CHAIN} was not chosen, which fuses it with its neighbours"
             self._refuse(steps, Miss("rule-ignored", text, -1, {"rule": CHAIN}, CHAIN))
             return False
-        before = Totals(len(parts), int(verdict.before_bytes), verdict.before_us)
-        after = Totals(1, int(verdict.after_bytes), verdict.after_us)
-        figures = Figures(before, after, verdict.assumed_share, verdict.cost.bound)
-        chosen = Chosen(tuple(order(steps)), built, part, self._named(steps, nodes), tiling(verdict), figures)
-        self.chosen.append(chosen)
+        self.choose(steps, built, verdict)
         return True
 
-    def _inside(self, nodes: Set[int]) -> list[Match]:
+    def choose(self, steps: Sequence[Step], built: Built, verdict: Judged) -> None:
+        """Take the region."""
+        nodes = self._claim(steps)
+        part, names = self.estimate.part(built), self._named(steps, nodes)
+        self.chosen.append(Chosen(tuple(order(steps)), built, part, names, verdict.tiling, verdict.figures))
+
+    def _claim(self, steps: Sequence[Step]) -> set[int]:
+        nodes = {n.index for s in steps for n in s.nodes}
+        self.grower.free -= nodes
+        self.grower.reach.claim(nodes)
+        return nodes
+
+    def inside(self, nodes: Set[int]) -> list[Match]:
         """The anchors that lie in the nodes with all of theirs."""
         touched = {m.nodes: m for n in nodes if (m := self.anchor_at.get(n)) is not None}
         return [m for m in touched.values() if nodes >= set(m.nodes)]
 
     def _named(self, steps: Sequence[Step], nodes: set[int]) -> tuple[str, ...]:
         """The anchors inside, those of rows and the largest first, then the idioms; a chain when there is no anchor."""
-        anchors = self._inside(nodes)
+        anchors = self.inside(nodes)
         anchors.sort(key=lambda m: (m.rule.family == "elementwise", -len(m.nodes), m.nodes))
         first = [m.rule.code for m in anchors] or [CHAIN]
         return tuple(dict.fromkeys([*first, *(s.rule for s in order(steps) if s.rule)]))
-
-
-def _precedence(match: Match) -> tuple[bool, tuple[int, ...]]:
-    """Rows come before elements, then the order of the list."""
-    return match.rule.family == "elementwise", match.nodes

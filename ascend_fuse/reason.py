@@ -36,7 +36,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "nothing-to-join": "a single node with no neighbour that its family can take",
         "rule-ignored": "its rule was ignored or not selected",
         "function-opset": "a function whose opset differs from the model's",
-        "own-kernel": "products, convolutions, gathers and movements have kernels of their own",
+        "own-kernel": "convolutions, gathers, movements and second products have kernels of their own",
     }
 )
 

@@ -1,4 +1,4 @@
-"""Where the region around an anchor begins."""
+"""Where the region around an anchor begins, and which anchor comes first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from ascend_fuse.region.grow import Grower
 from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step
 from ascend_fuse.rule.match import Match
+
+FAMILIES = ("rowwise", "matmul", "elementwise")  # in the order of their regions
 
 
 def seed_of(match: Match, view: View, grower: Grower) -> Step:
@@ -25,3 +27,8 @@ def seed_of(match: Match, view: View, grower: Grower) -> Step:
 def _reduces(step: Step, grower: Grower) -> bool:
     profile = grower.profile(step)
     return isinstance(profile, Profile) and profile.trait.reduces
+
+
+def precedence(match: Match) -> tuple[int, tuple[int, ...]]:
+    """Rows come before products, these before elements, then the order of the list."""
+    return FAMILIES.index(match.rule.family), match.nodes

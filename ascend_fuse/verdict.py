@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from ascend_fuse import _engine
-from ascend_fuse.plan import Tiling
+from ascend_fuse.engine import Engine, Part, is_product
+from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Figure, Miss
 
 
-def refusal(v: _engine.Verdict) -> Miss:
-    """Why a verdict is against fusing, with the figures that decided; the node is the caller's to add."""
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on one region: `miss` where it is against fusing; its node is the caller's to add."""
+
+    miss: Miss | None
+    tiling: Tiling | ProductTiling
+    figures: Figures
+
+    @property
+    def after_us(self) -> float:
+        """The estimate of the one launch."""
+        return self.figures.after.time_us
+
+
+def judge(engine: Engine, fused: Part, parts: Sequence[Part]) -> Judged:
+    """Whether one launch of `fused`, of any family, beats a launch for each of `parts`.
+
+    Raises UsageError when the sizes exceed what the engine counts.
+    """
+    v = engine.judge_product(fused, parts) if is_product(fused) else engine.judge(fused, parts)
+    before = Totals(len(parts), int(v.before_bytes), v.before_us)
+    after = Totals(1, int(v.after_bytes), v.after_us)
+    miss = None if v.fuse else _refusal(v)
+    return Judged(miss, _tiling(v), Figures(before, after, v.assumed_share, v.cost.bound))
+
+
+def _refusal(v: _engine.Verdict | _engine.GemmVerdict) -> Miss:
+    """Why a verdict is against fusing, with the figures that decided."""
     figures: dict[str, Figure] = {
         "before_us": round(v.before_us, 3), "after_us": round(v.after_us, 3), "gain_us": round(v.gain_us, 3)
     }  # fmt: skip
     if v.code == "ub-overflow":
-        figures = {"need_bytes": int(v.need_bytes), "ub_bytes": int(v.ub_budget)}
+        budget = v.ub_budget if isinstance(v, _engine.Verdict) else v.budget_bytes
+        figures = {"need_bytes": int(v.need_bytes), "ub_bytes": int(budget)}
+    elif v.code in ("l1-overflow", "l0-overflow") and isinstance(v, _engine.GemmVerdict):
+        figures = {"need_bytes": int(v.need_bytes), "budget_bytes": int(v.budget_bytes), "buffer": v.decides}
     elif v.code == "parallelism-lost":
         figures |= {"cores_before": v.cores_before, "cores_after": v.cores_after}
     elif v.code == "conversion-cost":
@@ -23,9 +56,15 @@ def refusal(v: _engine.Verdict) -> Miss:
     return Miss(v.code, v.message, -1, figures)
 
 
-def tiling(v: _engine.Verdict) -> Tiling:
+def _tiling(v: _engine.Verdict | _engine.GemmVerdict) -> Tiling | ProductTiling:
     """The tiling that the verdict is about."""
     t = v.tiling
+    if isinstance(t, _engine.GemmTiling):
+        used = {name: size for name, (size, _) in t.buffers}
+        return ProductTiling(
+            int(t.block_dim), int(t.buffer_num), int(t.tile_m), int(t.tile_n), int(t.tile_k), t.fuse_tiles,
+            int(used.get("UB", 0)), int(t.ub_budget), int(used.get("L1", 0)), int(t.l1_budget),
+        )  # fmt: skip
     return Tiling(
         int(t.block_dim), int(t.buffer_num), int(t.tile_rows), int(t.tile_cols), int(t.ub_bytes), int(t.ub_budget),
         int(t.l1_budget),

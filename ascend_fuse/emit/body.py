@@ -15,10 +15,13 @@ from ascend_fuse.region.step import embedded
 
 DOMAIN = "ai.ascendfuse"
 VERSION = 1
-ATTRIBUTES = (
-    "program", "rules", "soc", "fuse_enable", "block_dim", "buffer_num", "l1_budget", "ub_budget", "tile_rows",
-    "tile_cols", "source",
-)  # fmt: skip
+_SHARED = ("program", "rules", "soc", "fuse_enable", "block_dim", "buffer_num", "l1_budget", "ub_budget")
+_OWN = {"matmul": ("tile_m", "tile_n", "tile_k", "fuse_tiles")}
+
+
+def attributes_of(family: str) -> tuple[str, ...]:
+    """The attributes of a family's fused nodes, in their order."""
+    return (*_SHARED, *_OWN.get(family, ("tile_rows", "tile_cols")), "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,10 @@ class Body:
 
 
 def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str], family: str) -> Body:
-    """The body of a region; nodes in list order, the constants that the region carries in front of their readers."""
+    """The body of a region; nodes in list order, the constants that the region carries in front of their readers.
+
+    A product reads the first two inputs, other nodes the last of those that are the same tensor.
+    """
     names = {n: f"i{k}" for k, n in enumerate(inputs)} | {n: f"o{k}" for k, n in enumerate(outputs)}
     constants, values = count(), count()
     made: list[NodeProto] = []
@@ -49,17 +55,19 @@ def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs:
             if name and name not in names:
                 names[name] = f"t{next(values)}"
         made.append(_bare(node, names))
+        if family == "matmul" and node.op in ("MatMul", "Gemm"):
+            made[-1].input[:2] = ["i0", "i1"]
         entry: list[object] = [node.index, node.proto.name, list(node.outputs)]
         more = [[p.key, p.value] for p in node.proto.metadata_props]
         source.append([*entry, node.proto.doc_string, *more] if node.proto.doc_string or more else entry)
     function = helper.make_function(
         DOMAIN,
         "",
-        [names[n] for n in inputs],
+        [f"i{k}" for k in range(len(inputs))],
         [names[n] for n in outputs],
         made,
         [helper.make_opsetid("", view.opset)],
-        list(ATTRIBUTES),
+        list(attributes_of(family)),
     )
     digest = hashlib.sha256(function.SerializeToString(deterministic=True)).hexdigest()[:12]
     function.name = f"Fused{family.capitalize()}_{digest}"

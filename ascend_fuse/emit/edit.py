@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
 
-from ascend_fuse.emit.body import ATTRIBUTES, DOMAIN, VERSION, Body, make_body
+from ascend_fuse.emit.body import DOMAIN, VERSION, Body, attributes_of, make_body
 from ascend_fuse.graph.dim import Dim
 from ascend_fuse.graph.name import Names
 from ascend_fuse.graph.order import sorted_nodes
@@ -16,7 +16,6 @@ from ascend_fuse.graph.proto import replace
 from ascend_fuse.graph.scope import Scope
 from ascend_fuse.graph.type import ONNX_OF_DTYPE, TensorType
 from ascend_fuse.graph.view import View, captures, subgraphs
-from ascend_fuse.plan import Tiling
 from ascend_fuse.planning import Chosen
 
 SOURCE_KEY = "ascend_fuse.source"
@@ -36,24 +35,19 @@ class Fused:
 def fuse(view: View, chosen: Chosen, soc: str, name: str, ir_version: int) -> Fused:
     """The node of one region."""
     nodes = [view.nodes[k] for k in chosen.nodes]
-    body = make_body(view, nodes, chosen.built.inputs, chosen.built.outputs, chosen.built.program.family)
-    values = _attributes(chosen, soc, chosen.tiling)
-    values["source"] = body.source if ir_version < 10 else ""
+    family = chosen.built.program.family
+    body = make_body(view, nodes, chosen.built.inputs, chosen.built.outputs, family)
+    values = {
+        "program": chosen.part[0], "rules": ",".join(chosen.rules), "soc": soc, "fuse_enable": 1,
+        **asdict(chosen.tiling), "source": body.source if ir_version < 10 else "",
+    }  # fmt: skip
     ins, outs = list(chosen.built.inputs), list(chosen.built.outputs)
     node = helper.make_node(body.function.name, ins, outs, name, domain=DOMAIN)
-    node.attribute.extend(helper.make_attribute(k, values[k]) for k in ATTRIBUTES)
+    node.attribute.extend(helper.make_attribute(k, values[k]) for k in attributes_of(family))
     if ir_version >= 10:
         entry = node.metadata_props.add()
         entry.key, entry.value = SOURCE_KEY, body.source
     return Fused(node, body, chosen)
-
-
-def _attributes(chosen: Chosen, soc: str, t: Tiling) -> dict[str, str | int]:
-    return {
-        "program": chosen.part[0], "rules": ",".join(chosen.rules), "soc": soc, "fuse_enable": 1,
-        "block_dim": t.block_dim, "buffer_num": t.buffer_num, "l1_budget": t.l1_budget, "ub_budget": t.ub_budget,
-        "tile_rows": t.tile_rows, "tile_cols": t.tile_cols,
-    }  # fmt: skip
 
 
 class Editor:

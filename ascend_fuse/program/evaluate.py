@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ascend_fuse.error import UsageError
 from ascend_fuse.program.noise import Noise
+from ascend_fuse.program.product import bound_of_sums, multiply
 from ascend_fuse.program.program import (
     Extent,
     Instr,
@@ -133,7 +134,8 @@ class _Run:
             wanted = self.own(line.tensor_shape)
             if wanted != array.shape:
                 raise UsageError(f"input {line.name} has shape {array.shape} where the program has {wanted}")
-            self.values[line.name] = array.reshape(self.shape(line.type.extents)).astype(dtype_of(line.type.dtype))
+            typed = array.reshape(self.shape(line.memory)).astype(dtype_of(line.type.dtype))
+            self.values[line.name] = typed.transpose(np.argsort(line.order)) if line.order else typed
 
     def operand(self, operand: Operand, like: str) -> Array:
         if not isinstance(operand, Value):
@@ -142,7 +144,12 @@ class _Run:
 
     def shaken(self, line: Instr, x: Array) -> Array:
         """The line's value, beside the right one when there is noise."""
-        return x if self.noise is None or line.type.dtype not in _FLOATS else self.noise.shake(line.op, x)
+        if self.noise is None or line.type.dtype not in _FLOATS:
+            return x
+        if line.op == "matmul":
+            left, right = (self.values[_name(o)] for o in line.operands)
+            return self.noise.beside(x, bound_of_sums(left, right, *self.ends(line)).reshape(x.shape))
+        return self.noise.shake(line.op, x)
 
     def execute(self, line: Instr) -> Array:
         out = dtype_of(line.type.dtype)
@@ -151,11 +158,19 @@ class _Run:
         wide = [o.astype(np.float64) if o.dtype.kind not in "iub" else o for o in operands]
         if line.op == "cast":
             return operands[0].astype(out)
+        if line.op == "matmul":
+            full = multiply(wide[0], wide[1], *self.ends(line))
+            return full.reshape(self.shape(line.type.extents)).astype(out)
         if line.op == "div":
             return _divide(wide[0], wide[1], like in (*_FLOATS, "f64")).astype(out)
         if line.op in _MAP:
             return np.asarray(_MAP[line.op](*wide)).astype(out)
         return self.row(line, operands, wide, out)
+
+    def ends(self, line: Instr) -> tuple[int, int]:
+        """How many k and n axes a product's operands end in."""
+        left = self.types[_name(line.operands[0])]
+        return len(left.cols or ()), len(self.program.cols or ())
 
     def row(self, line: Instr, operands: list[Array], wide: list[Array], out: np.dtype[Any]) -> Array:
         if line.op in _REDUCE:
@@ -206,6 +221,7 @@ def evaluate(
     for o in program.outputs:
         t = run.types[o.name]
         full = np.broadcast_to(run.values[o.name], run.shape(t.extents))
+        full = full.transpose(o.order) if o.order else full
         out.append(full if o.shape is None else full.reshape(run.own(o.shape)))
     return out
 
@@ -220,5 +236,5 @@ def fold(op: str, numbers: Sequence[Literal], dtype: str) -> Literal:
 
 def operators() -> frozenset[str]:
     """Every operator that the reference computes."""
-    rest = {"div", "cast", "slice", "concat", "broadcast", "random_keep"}
+    rest = {"matmul", "div", "cast", "slice", "concat", "broadcast", "random_keep"}
     return frozenset(_MAP) | frozenset(_REDUCE) | rest

@@ -47,5 +47,9 @@ class Noise:
         size = np.where(np.isinf(wide), np.copysign(self._draw(x.shape) * HUGE, size), size)
         return np.where(np.isnan(wide), self._draw(x.shape), size).astype(x.dtype)
 
+    def beside(self, x: Array, bound: Array) -> Array:
+        """A value within the bound of x."""
+        return np.asarray(x.astype(np.float64) + bound * self._draw(x.shape)).astype(x.dtype)
+
     def _draw(self, shape: tuple[int, ...]) -> Array:
         return self._rng.uniform(-1, 1, shape)

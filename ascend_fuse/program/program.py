@@ -12,6 +12,7 @@ LIMIT_OUTPUTS = 8
 Extent = int | str  # a number, or a symbol "d0"
 Shape = tuple[Extent, ...]
 OwnShape = tuple[Shape, ...]  # of a tensor: each of its sizes is the product of one or more extents
+Order = tuple[int, ...]  # axis p of the memory is axis order[p] of the type; () in the type's own order
 Attribute = int | float | str
 
 
@@ -47,17 +48,27 @@ Operand = Value | bool | int | float
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of the node; `shape` is the tensor's own where the type's extents are not; host: no kernel reads it."""
+    """One input of the node; `shape` is the tensor's own where the type's extents are not; host: no kernel reads it.
+
+    `side`: "left" or "right" of a product, which alone reads it. `order`: as its memory has the type's axes.
+    """
 
     name: str
     type: Type
     host: bool = False
     shape: OwnShape | None = None
+    side: str = ""
+    order: Order = ()
+
+    @property
+    def memory(self) -> Shape:
+        """The extents in the order of the memory."""
+        return ordered(self.type.extents, self.order)
 
     @property
     def tensor_shape(self) -> OwnShape:
         """The shape of the tensor that the node receives."""
-        return tuple((e,) for e in self.type.extents) if self.shape is None else self.shape
+        return tuple((e,) for e in self.memory) if self.shape is None else self.shape
 
     @property
     def bound(self) -> frozenset[str]:
@@ -84,10 +95,16 @@ def literal_dtype(line: Instr, dtypes: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One output of the node; `shape` as for Input."""
+    """One output of the node; `shape` and `order` as for Input."""
 
     name: str
     shape: OwnShape | None = None
+    order: Order = ()
+
+
+def ordered(extents: Shape, order: Order) -> Shape:
+    """The extents as the memory has them."""
+    return tuple(extents[k] for k in order) if order else extents
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ascend_fuse.program.program import (
     Instr,
     Literal,
     Operand,
+    Order,
     Output,
     OwnShape,
     Program,
@@ -27,9 +28,10 @@ from ascend_fuse.program.program import (
 )
 
 _HEADER = re.compile(r"(elementwise|rowwise|matmul|transform) 1 \[([^\]]*)\]$")
-_LINE = re.compile(r"(\w+): (\w+)\[([^\]]*)\] = (\w+)(?: \(([^)]*)\)| ([^{]*?))?(?: \{([^}]*)\})?$")
+_LINE = re.compile(r"(\w+): (\w+)\[([^\]]*)\] = (\w+)(?: <([^>]*)>)?(?: \(([^)]*)\)| ([^{]*?))?(?: \{([^}]*)\})?$")
 _NAME = re.compile(r"[A-Za-z_]\w*$")
-_OUT = re.compile(r"(\w+)(?: \(([^)]*)\))?$")
+_OUT = re.compile(r"(\w+)(?: <([^>]*)>)?(?: \(([^)]*)\))?$")
+_GIVEN = ("in", "host", "left", "right")
 
 
 def literal_text(value: Literal, dtype: str) -> str:
@@ -65,8 +67,9 @@ def _type_text(t: Type) -> str:
     return f"{t.dtype}[{_space_text(t.rows, t.cols)}]"
 
 
-def _suffix(shape: OwnShape | None) -> str:
-    return "" if shape is None else f" ({', '.join('*'.join(map(str, size)) for size in shape)})"
+def _suffix(shape: OwnShape | None, order: Order) -> str:
+    own = "" if shape is None else f" ({', '.join('*'.join(map(str, size)) for size in shape)})"
+    return f" <{' '.join(map(str, order))}>{own}" if order else own
 
 
 def _instr_text(line: Instr, dtypes: dict[str, str]) -> str:
@@ -86,14 +89,20 @@ def print_program(program: Program) -> str:
     dtypes = {name: t.dtype for name, t in program.types().items()}
     lines = [f"{program.family} 1 [{_space_text(program.rows, program.cols)}]"]
     for i in program.inputs:
-        lines.append(f"{i.name}: {_type_text(i.type)} = {'host' if i.host else 'in'}{_suffix(i.shape)}")
+        lines.append(
+            f"{i.name}: {_type_text(i.type)} = {i.side or ('host' if i.host else 'in')}{_suffix(i.shape, i.order)}"
+        )
     lines += [_instr_text(i, dtypes) for i in program.instrs]
-    lines.append("out " + ", ".join(o.name + _suffix(o.shape) for o in program.outputs))
+    lines.append("out " + ", ".join(o.name + _suffix(o.shape, o.order) for o in program.outputs))
     return "\n".join(lines)
 
 
 def _extents(text: str, between: str = ",") -> Shape:
     return tuple(int(e) if e.isdigit() else e for e in text.replace(" ", "").split(between) if e)
+
+
+def _order(text: str | None) -> Order:
+    return tuple(int(k) for k in (text or "").split())
 
 
 def _own_shape(text: str | None) -> OwnShape | None:
@@ -135,14 +144,14 @@ def _line(number: int, text: str, row: int) -> Input | Instr:
     found = _LINE.match(text)
     if not found:
         raise _fail(number, f"not a value line: {text!r}")
-    name, dtype, space, op, shape, operands, attributes = found.groups()
+    name, dtype, space, op, order, shape, operands, attributes = found.groups()
     rows, cols = _split_space(space)
     if row and cols is None:
         cut = max(len(rows) - row, 0)
         rows, cols = rows[:cut], rows[cut:]
     kind = Type(dtype, rows, cols)
-    if op in ("in", "host"):
-        return Input(name, kind, op == "host", _own_shape(shape))
+    if op in _GIVEN:
+        return Input(name, kind, op == "host", _own_shape(shape), "" if op in _GIVEN[:2] else op, _order(order))
     words = [w for w in (operands or "").split(", ") if w]
     pairs = dict(_attribute(a) for a in attributes.split(", ")) if attributes else {}
     return Instr(name, kind, op, tuple(_operand(w) for w in words), pairs)
@@ -163,6 +172,6 @@ def parse_program(text: str) -> Program:
         found = _OUT.match(word)
         if not found:
             raise _fail(len(lines), f"not an output: {word!r}")
-        outputs.append(Output(found.group(1), _own_shape(found.group(2))))
+        outputs.append(Output(found.group(1), _own_shape(found.group(3)), _order(found.group(2))))
     inputs = tuple(v for v in values if isinstance(v, Input))
     return Program(head.group(1), rows, cols, inputs, tuple(v for v in values if isinstance(v, Instr)), tuple(outputs))

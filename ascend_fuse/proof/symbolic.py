@@ -79,8 +79,25 @@ def _node(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
         return terms.make("Cast", DTYPE_OF_ONNX.get(target, ""), operands[0])
     if node.op_type in _REDUCTIONS.values():
         return terms.make(node.op_type, operands[0])
+    if node.op_type in ("MatMul", "Gemm"):
+        return _product(terms, node, operands)
     values = [repr(helper.get_attribute_value(a)) for a in sorted(node.attribute, key=lambda a: a.name)]
     return terms.apply(node.op_type, operands, *values)
+
+
+def _product(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
+    """alpha · left · right + beta · C, each operand with whether it is stored transposed."""
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    turned = bool(given.get("transA", 0)), bool(given.get("transB", 0))
+    made = terms.make("matmul", operands[0], turned[0], operands[1], turned[1])
+    if given.get("alpha", 1.0) != 1.0:
+        made = terms.apply("Mul", (made, terms.literal(given["alpha"])))
+    if len(node.input) < 3 or not node.input[2]:
+        return made
+    addend = operands[2]
+    if given.get("beta", 1.0) != 1.0:
+        addend = terms.apply("Mul", (addend, terms.literal(given["beta"])))
+    return terms.apply("Add", (made, addend))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +124,9 @@ class _Reading:
             return self.terms.make("Cast", line.type.dtype, operands[0])
         if line.op == "broadcast":
             return operands[0]
+        if line.op == "matmul":
+            orders = [bool(i.order) for i in self.program.inputs if i.side]
+            return self.terms.make("matmul", operands[0], orders[0], operands[1], orders[1])
         if line.op in _REDUCTIONS:
             return self.terms.make(_REDUCTIONS[line.op], operands[0])
         name = table()[line.op].onnx

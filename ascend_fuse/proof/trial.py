@@ -94,7 +94,9 @@ class Trial:
         if not self.claim.hosts and not fixed:
             return {s: 1 if ones and k % 2 else int(self.rng.integers(2, 8)) for k, s in enumerate(symbols)}
         self.model = {n: self.equal or int(self.rng.integers(2, 6)) for n in sorted(self._names())}
-        return {s: evaluate_dim(self.claim.built.sizes[s], self.model) for s in symbols}
+        space = {*self.program.rows, *(self.program.cols or ())}  # along the k of a product nothing else has its size
+        real = {s: evaluate_dim(self.claim.built.sizes[s], self.model) for s in symbols if s in space}
+        return real | {s: int(self.rng.integers(2, 8)) for s in symbols if s not in space}
 
     def _names(self) -> set[str]:
         dims = [*self.claim.built.sizes.values()]

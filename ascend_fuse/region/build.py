@@ -21,14 +21,14 @@ from ascend_fuse.program.program import (
     Literal,
     Operand,
     Output,
-    OwnShape,
     Program,
     Shape,
     Type,
     Value,
 )
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.space import Place, Space
+from ascend_fuse.region.side import Side, own_shape, side_line
+from ascend_fuse.region.space import DEPTH, Space
 from ascend_fuse.region.step import embedded
 
 
@@ -62,13 +62,24 @@ ONE_NUMBER = replace(  # what converting a number costs where it is a launch of 
 
 
 class Builder:
-    """Collects the lines of a program; one per region, fed step by step in topological order."""
+    """Collects the lines of a program; one per region, fed step by step in topological order.
 
-    def __init__(self, view: View, space: Space, values: Mapping[str, ShapeValue], external: Sequence[str]) -> None:
+    `external`: the region's inputs, those of its product (`sides`) in front.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        space: Space,
+        values: Mapping[str, ShapeValue],
+        external: Sequence[str],
+        sides: tuple[Side, ...] = (),
+    ) -> None:
         self.view = view
         self.space = space
         self.values = values  # what shapes and constants determine of small integer tensors
         self.instrs: list[Instr] = []
+        self.sides = sides
         self.handles: dict[str, Handle] = {}
         self.read: list[str] = []
         self.last = space.order[-1] if space.order else -1
@@ -77,16 +88,18 @@ class Builder:
     def _bound_axes(self, external: Sequence[str]) -> set[int]:
         """Axes that are a whole size of some input; others (an Expand's, a product's) stand as numbers in the text."""
         found: set[int] = set()
-        for name in external:
+        for name in external[len(self.sides) :]:
             shape = self.view.type_of(name).shape or ()
             placed = zip(self.space.places.get(name, ()), shape, strict=False)
             found.update(group[0] for group, d in placed if d != 1 and len(group) == 1)
+        for side in self.sides:
+            found.update(g[0] for g in side.groups if len(g) == 1 and side.dims[g[0]] != 1)
         return found
 
     def _number(self, bound: set[int]) -> dict[int, Extent]:
         out: dict[int, Extent] = {}
         count = 0
-        for axis in self.space.order:
+        for axis in (*self.space.order, *(DEPTH for _ in self.sides[:1])):
             dim = self.space.dims[axis]
             if dim == 1:
                 out[axis] = 1
@@ -189,7 +202,9 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
         return Miss("limit-instructions", "too many instructions", figures=figures)
     if len(wanted) > LIMIT_OUTPUTS:
         return Miss("limit-outputs", "too many outputs", figures={"count": len(wanted), "limit": LIMIT_OUTPUTS})
-    lines = [_input(builder, n, f"x{k}") for k, n in enumerate(external)]
+    count = len(builder.sides)
+    lines: list[Input | Miss] = [side_line(builder, side, f"x{k}") for k, side in enumerate(builder.sides)]
+    lines += [_input(builder, n, f"x{k}") for k, n in enumerate(external[count:], count)]
     inputs = tuple(i for i in lines if isinstance(i, Input))
     if len(inputs) < len(lines):
         return next(i for i in lines if isinstance(i, Miss))
@@ -201,7 +216,7 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
     extents = tuple(builder.symbols[a] for a in space.order)
     rows, cols = (extents[:cut] or (1,), extents[cut:]) if space.row else (extents or (1,), None)
     program = Program(
-        "rowwise" if space.row else "elementwise", rows, cols, inputs,
+        "matmul" if count else "rowwise" if space.row else "elementwise", rows, cols, inputs,
         tuple(_renamed(i, names) for i in builder.instrs),
         tuple(Output(names.get(o.name, o.name), o.shape) for o in outputs if isinstance(o, Output)),
     )  # fmt: skip
@@ -241,26 +256,14 @@ def _input(builder: Builder, name: str, line: str) -> Input | Miss:
     dims = builder.handles[name].dims
     if place_ == tuple((a,) for a in builder.space.order[len(builder.space.order) - len(place_) :]):
         return Input(line, builder.type(kind.dtype, dims, len(place_)))
-    return Input(line, builder.type(kind.dtype, dims), shape=_own_shape(builder, place_, dims))
-
-
-def _own_shape(builder: Builder, place_: Place, dims: Mapping[int, Dim]) -> OwnShape:
-    """The tensor's sizes: an extent each, or the product of several."""
-    sizes = [tuple(builder.extent(a, dims.get(a, 1)) for a in group) for group in place_]
-    return tuple((1,) if set(size) == {1} else size for size in sizes)
+    return Input(line, builder.type(kind.dtype, dims), shape=own_shape(builder, place_, dims))
 
 
 def _output(builder: Builder, name: str) -> Output | Miss:
     space = builder.space
     handle = builder.handles[name]
-    lead = space.order[: len(space.order) - space.row]
-    if any(space.dims[a] != 1 and handle.dims.get(a, 1) == 1 for a in lead):
-        return Miss(
-            "shape-mismatch",
-            f"{name} is narrower than the region",
-            figures={"shape": "narrow", "space": "full"},
-        )
-    if not space.row and any(space.dims[a] != 1 and handle.dims.get(a, 1) == 1 for a in space.order):
+    whole = space.order if builder.sides or not space.row else space.lead
+    if any(space.dims[a] != 1 and handle.dims.get(a, 1) == 1 for a in whole):
         return Miss(
             "shape-mismatch",
             f"{name} is narrower than the region",
@@ -269,7 +272,7 @@ def _output(builder: Builder, name: str) -> Output | Miss:
     assert isinstance(handle.operand, Value)
     place_ = space.places[name]
     same = place_ == tuple((a,) for a in space.order)
-    return Output(handle.operand.name, None if same else _own_shape(builder, place_, handle.dims))
+    return Output(handle.operand.name, None if same else own_shape(builder, place_, handle.dims))
 
 
 def _bound(built: Built) -> Built | Miss:

@@ -13,6 +13,7 @@ from ascend_fuse.reason import Miss
 from ascend_fuse.region.along import along
 from ascend_fuse.region.build import Built
 from ascend_fuse.region.convex import Detour, Reach
+from ascend_fuse.region.epilogue import Epilogue
 from ascend_fuse.region.place import place
 from ascend_fuse.region.profile import Profile, Programs, at_step
 from ascend_fuse.region.space import Space, mismatch
@@ -37,6 +38,7 @@ class Growth:
     refused: dict[int, Miss] = field(default_factory=dict[int, Miss])
     fringe: list[int] = field(default_factory=list[int])
     met: set[int] = field(default_factory=set[int])
+    epilogue: Epilogue | None = None  # of the product that it began with
 
     def take_nearest(self) -> int | None:
         """The step of the fringe that is nearest in the list: producers and consumers alternate as the graph does."""
@@ -68,7 +70,7 @@ class Grower:
         growth = Growth([], Space(), set(), seed.index, seed.index)
         growth.met.add(seed.index)
         self._join(growth, seed)
-        doubtful: list[int] = []  # not convex without a step that may still join
+        doubtful: list[int] = []  # not convex, or read outside, without a step that may still join
         while len(growth.refused) < MAX_REFUSED:
             if not growth.fringe:
                 growth.fringe = sorted({s.index for s in more} - growth.met)
@@ -79,7 +81,7 @@ class Grower:
             miss = self._join(growth, self.steps[index])
             if miss is not None:
                 growth.refused[index] = miss
-                if miss.code == "not-convex":
+                if miss.code in ("not-convex", "value-escapes"):
                     doubtful.append(index)
                 continue
             for k in doubtful:
@@ -108,6 +110,9 @@ class Grower:
         profile = self.profile(step)
         if isinstance(profile, Miss):
             return profile
+        miss = _refused(growth, step, profile)
+        if miss is not None:
+            return miss
         added = len(profile.alone.program.instrs)
         if growth.instructions + added > LIMIT_INSTRUCTIONS:
             figures = {"count": growth.instructions + added, "limit": LIMIT_INSTRUCTIONS}
@@ -123,6 +128,10 @@ class Grower:
         growth.nodes |= mine
         growth.low, growth.high = min(growth.low, step.nodes[0].index), max(growth.high, step.index)
         growth.instructions += added
+        if profile.trait.product:
+            growth.epilogue = Epilogue(step, self.view)
+        if growth.epilogue is not None:
+            growth.epilogue.joined(step)
         self._meet(growth, step)
         return None
 
@@ -134,6 +143,8 @@ class Grower:
         if found is None:
             space = space.copy()
             miss = place(space, step, profile.trait, self.view)
+            if miss is None and growth.epilogue is not None:
+                miss = growth.epilogue.widened(space, step)
             if miss is not None:
                 return miss
         else:
@@ -243,6 +254,15 @@ class Grower:
             return False
         source = entering or any(k in inside for k in self.reach.before[step.index])
         return not source or not any(k in inside for k in self.view.readers(step.outputs[0]))
+
+
+def _refused(growth: Growth, step: Step, profile: Profile) -> Miss | None:
+    """Why a region of its kind cannot hold the step: products begin regions of their own."""
+    if growth.epilogue is not None:
+        return growth.epilogue.refusal(step, profile.trait)
+    if growth.steps and profile.trait.product:
+        return Miss("own-kernel", f"{step.label} is a product, which begins a region", step.index, {"op": step.node.op})
+    return None
 
 
 def not_convex(detour: Detour, view: View, step: Step) -> Miss:

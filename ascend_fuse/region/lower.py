@@ -16,6 +16,7 @@ from ascend_fuse.region.activation import ACTIVATIONS
 from ascend_fuse.region.build import Builder, Handle
 from ascend_fuse.region.lowering import Lowering, unsupported
 from ascend_fuse.region.movement import slice_bounds
+from ascend_fuse.region.product import lower_product
 from ascend_fuse.region.step import Step, embedded
 from ascend_fuse.region.trait import SUPPORTED
 
@@ -188,7 +189,8 @@ LOWERINGS: Mapping[str, Rule] = {
     **{f"{kind}Normalization": _norm for kind in ("Layer", "RMS", "Instance", "Group")},
     **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
     "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
-    "Reshape": _same, "Flatten": _same, "Identity": _same, "Dropout": _dropout,
+    "Reshape": _same, "Flatten": _same, "Identity": _same, "Dropout": _dropout, "MatMul": lower_product,
+    "Gemm": lower_product,
 }  # fmt: skip
 
 
@@ -218,6 +220,8 @@ def lower(builder: Builder, step: Step) -> Miss | None:
 
 def _checked(low: Lowering, line: Instr) -> Miss | None:
     """What the engine would refuse: an operator on a type that it has not, an instruction on literals alone."""
+    if line.op == "matmul":
+        return None
     row = table()[line.op]
     values = [o for o in line.operands if isinstance(o, Value)]
     if line.operands and not values:

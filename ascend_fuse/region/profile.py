@@ -12,6 +12,7 @@ from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import NOTHING, ONE_NUMBER, Builder, Built, finish
 from ascend_fuse.region.lower import lower
 from ascend_fuse.region.place import place
+from ascend_fuse.region.product import sides
 from ascend_fuse.region.signature import Key, Signatures
 from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import Step, embedded, order
@@ -131,19 +132,28 @@ class Programs:
         return self._assemble(steps, space, traits, wanted)
 
     def _external(self, steps: Sequence[Step], traits: Mapping[int, Trait]) -> list[str]:
-        """What the region's nodes read and neither make nor carry as a constant, in the order of reading."""
+        """What the region's nodes read and neither make nor carry as a constant, in the order of reading.
+
+        A product's operands come first, and again where the others read them too.
+        """
         data = {n for s in steps for n in traits[s.index].data}
         made = {o for s in steps for n in s.nodes for o in n.outputs}
-        names = dict.fromkeys(i for s in order(steps) for n in s.nodes for i in _read(n) if i)
-        return [n for n in names if n not in made and (n in data or embedded(self.view, n) is None)]
+        operands = [i for s in steps if traits[s.index].product for i in s.node.inputs[:2]]
+        names = dict.fromkeys(i for s in order(steps) for n in s.nodes for i in _read(n, traits[s.index]) if i)
+        others = (n for n in names if n not in made and (n in data or embedded(self.view, n) is None))
+        return [*operands, *others]
 
     def _assemble(
         self, steps: Sequence[Step], space: Space, traits: Mapping[int, Trait], wanted: Sequence[str]
     ) -> Built | Miss:
         """The program of placed steps."""
         external = self._external(steps, traits)
-        builder = Builder(self.view, space, self.values, external)
-        for step in order(steps):
+        first = [s for s in steps if traits[s.index].product]
+        laid = sides(first[0].node, space, self.view) if first else ()
+        if isinstance(laid, Miss):
+            return at_step(laid, first[0])
+        builder = Builder(self.view, space, self.values, external, laid)
+        for step in (*first, *(s for s in order(steps) if s not in first)):
             miss = lower(builder, step)
             if miss is not None:
                 return miss
@@ -153,8 +163,10 @@ class Programs:
         return finish(builder, external, wanted)
 
 
-def _read(node: Node) -> tuple[str, ...]:
-    """The operands whose values matter."""
+def _read(node: Node, of: Trait) -> tuple[str, ...]:
+    """The operands whose values matter, a product's own left out."""
+    if of.product:
+        return node.inputs[2:]
     return node.inputs[:1] if node.op == "CastLike" else node.inputs
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ascend_fuse.graph.dim import Dim, product
 from ascend_fuse.reason import Miss
 
+DEPTH = -1  # the axis along which a product sums: in `dims`, not in the order
 Group = tuple[int, ...]  # axis ids, outermost first
 Place = tuple[Group, ...]
 
@@ -188,7 +189,7 @@ class Space:
             return None
         if isinstance(dim, int) and isinstance(have, int):
             return mismatch(f"{dim} is not {have}", shape, self.sizes)
-        self.dims[axis] = _better(have, dim)  # equal or the program does not bind: checked on the real sizes
+        self.dims[axis] = better(have, dim)  # equal or the program does not bind: checked on the real sizes
         return None
 
     def set_row(self, first: int, step: Iterable[int]) -> Miss | None:
@@ -214,7 +215,7 @@ def _with(group: Group, axis: int, fresh: int) -> Group:
     return (*group[:at], fresh, *group[at:])
 
 
-def _better(a: Dim, b: Dim) -> Dim:
+def better(a: Dim, b: Dim) -> Dim:
     """Of two names for one size: a number, else a declared name, else what there is."""
     for d in (a, b):
         if isinstance(d, int):

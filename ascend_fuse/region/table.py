@@ -8,6 +8,7 @@ from dataclasses import replace
 from ascend_fuse.graph.view import TEMPLATE, Node, View
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.movement import joined, sliced, viewed
+from ascend_fuse.region.product import product
 from ascend_fuse.region.reduction import group_norm, instance_norm, norm, reduce, softmax
 from ascend_fuse.region.space import shown
 from ascend_fuse.region.step import Step, embedded, is_defined
@@ -16,7 +17,7 @@ from ascend_fuse.region.trait import SUPPORTED, Trait, TraitRule, operands, refu
 CAST_ONLY = frozenset(("i8", "u8", "u16", "u32", "i64", "u64"))
 OWN_KERNEL = frozenset(
     (
-        "MatMul Gemm Conv ConvTranspose MatMulInteger ConvInteger Gather GatherND GatherElements Transpose "
+        "Conv ConvTranspose MatMulInteger ConvInteger Gather GatherND GatherElements Transpose "
         "ScatterND ScatterElements MaxPool AveragePool GlobalAveragePool GlobalMaxPool Resize Pad Tile TopK "
         "CumSum Einsum LSTM GRU RNN Attention ArgMax ArgMin OneHot NonZero Trilu Range ConstantOfShape "
         "DepthToSpace SpaceToDepth"
@@ -68,7 +69,7 @@ TRAITS: Mapping[str, TraitRule] = {
     "InstanceNormalization": instance_norm, "GroupNormalization": group_norm, "ReduceSum": reduce,
     "ReduceMean": reduce, "ReduceMax": reduce, "ReduceMin": reduce, "Concat": joined, "Split": joined,
     "Slice": sliced, "Unsqueeze": viewed, "Squeeze": viewed, "Reshape": viewed, "Flatten": viewed,
-    "Identity": viewed, "Dropout": _dropout,
+    "Identity": viewed, "Dropout": _dropout, "MatMul": product, "Gemm": product,
 }  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def _dtype(name: str, view: View, cast: bool, node: Node) -> Miss | None:
 
 
 def trait(step: Step, view: View) -> Trait | Miss:
-    """The step's trait, or why no vector family can hold it."""
+    """The step's trait, or why no family can hold it."""
     node = step.node
     if node.domain == TEMPLATE:
         figures = {"attribute": "ref_attr_name"}
@@ -126,7 +127,7 @@ def _checked(step: Step, view: View, found: Trait) -> Trait | Miss:
             return Miss("shape-unknown", f"the shape of {name} is not known", step.index, {"axis": "all"})
         if 0 in shape:
             return Miss("shape-mismatch", f"{name} is empty", step.index, {"shape": shown(shape), "space": "any"})
-    if not data and step.node.op != "Expand" and not found.literal:
+    if not data and step.node.op != "Expand" and not found.literal and not found.product:
         return Miss("nothing-to-join", "the value is constant", step.index, {"neighbour": "", "why": "constant"})
     return replace(found, data=data)
 

@@ -64,14 +64,8 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "Lower --ub-reserve, give smaller sizes with --dim if the assumed ones are too large, or plan for a chip "
             "with a larger unified buffer."
         ),
-        "l1-overflow": (
-            "Plan for a chip with a larger L1. Products take no part in fusions in this version, so that no report has "
-            "this reason yet."
-        ),
-        "l0-overflow": (
-            "Plan for a chip with larger L0 buffers. Products take no part in fusions in this version, so that no "
-            "report has this reason yet."
-        ),
+        "l1-overflow": "Plan for a chip with a larger L1, or correct assumed sizes with --dim.",
+        "l0-overflow": "Plan for a chip with larger L0 buffers.",
         "no-gain": (
             "The figures say by how much. Check --dim (small sizes gain least) and --launch-us; --min-gain lowers "
             "the bar, and cannot make a loss fuse."
@@ -92,9 +86,9 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "onnx.shape_inference.infer_shapes(model), convert_version=True): --inline-functions leaves them in place."
         ),
         "own-kernel": (
-            "Nothing to do: products, convolutions, gathers and movements keep their kernels in this version, and what "
-            "stands beside them fuses without them. Where the report finds a Transpose or Gather expensive, look for "
-            "an export in the layout that its reader wants."
+            "Nothing to do: convolutions, gathers, movements and second products keep their kernels in this version, "
+            "and what stands beside them fuses without them. Where the report finds a Transpose or Gather expensive, "
+            "look for an export in the layout that its reader wants."
         ),
     }
 )

@@ -10,7 +10,19 @@ from fnmatch import fnmatchcase
 from ascend_fuse import __version__
 from ascend_fuse.error import UsageError
 from ascend_fuse.plan import SCHEMA as PLAN_SCHEMA
-from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, cleanup_json, miss_json, region_json, rounded, to_json
+from ascend_fuse.plan import (
+    Cleanup,
+    NearMiss,
+    Plan,
+    ProductTiling,
+    Region,
+    Tiling,
+    cleanup_json,
+    miss_json,
+    region_json,
+    rounded,
+    to_json,
+)
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.advice import ADVICE
@@ -123,18 +135,29 @@ def _alike(regions: Sequence[Region]) -> list[list[Region]]:
     return list(found.values())
 
 
+def _tiling(t: Tiling | ProductTiling) -> str:
+    if isinstance(t, Tiling):
+        tiles, l1 = f"{t.tile_rows} by {t.tile_cols}", ""
+    else:
+        tiles = f"{t.tile_m} by {t.tile_n} by {t.tile_k} (m, n, k)"
+        l1 = f"{quantity.size(t.l1_bytes)} of {quantity.size(t.l1_budget)} L1, "
+    return (
+        f"Tiling: {t.block_dim} cores, tiles of {tiles} elements, {t.buffer_num} buffers, {l1}"
+        f"{quantity.size(t.ub_bytes)} of {quantity.size(t.ub_budget)} unified buffer."
+    )
+
+
 def _candidate(number: int, regions: Sequence[Region]) -> Section:
     """One candidate; equal ones (of several layers, say) share the section."""
     r = regions[0]
-    f, t = r.figures, r.tiling
+    f = r.figures
     times = f", {quantity.count(len(regions))} times" if len(regions) > 1 else ""
     where = f" in {r.graph}" if r.graph else ""
     lines = [
         f"Nodes: {_listed(r.names)}.",
         f"Fused: {_listed([_spanned(q) if len(regions) > 1 else q.name for q in regions])}; {r.op_type}.",
         f"Bound by {f.bound}; {quantity.portion(f.assumed_share)} of the estimate rests on assumed figures.",
-        f"Tiling: {t.block_dim} cores, tiles of {t.tile_rows} by {t.tile_cols} elements, {t.buffer_num} buffers, "
-        f"{quantity.size(t.ub_bytes)} of {quantity.size(t.ub_budget)} unified buffer.",
+        _tiling(r.tiling),
     ]
     if r.sizes:
         lines.append(f"Sizes: {', '.join(f'{name}={n}' for name, n in r.sizes.items())}.")

@@ -71,7 +71,8 @@ inline Ride ride_of(const Program& program, bool with_bias) {
         if (static_cast<int>(i) != ride.last + 1 || program.is_output(value) || readers(program, value) != 1)
             break;
         const Op& op = instr.entry();
-        const bool reads = instr.operands.front().value == value || other_operand(instr, value) >= 0;
+        const bool reads = !instr.operands.empty() &&
+                           (instr.operands.front().value == value || other_operand(instr, value) >= 0);
         const Dtype from = program.values[static_cast<size_t>(value)].dtype;
         const bool bias = op.is("add") && is_bias(program, other_operand(instr, value));
         if (!reads) break;

@@ -84,8 +84,9 @@ CASES = {
         """(float[3,5] x, float[5,4] w, float[4] b) => (float[3,4] y1, float[3,4] y2)
         { p = MatMul (x, w) s = Add (b, p) y1 = Relu (s) y2 = Sigmoid (s) }""",
         weights="w b",
-        fuses="s y1 y2",
-        alone="p",
+        fuses="p s y1 y2",
+        rule="AF401",
+        instructions=("= matmul x0, x1", "= add x2, v0"),
     ),
     "A03": Case(
         "the addend has as many channels as the convolution and differs from pixel to pixel: no bias",
@@ -134,7 +135,9 @@ CASES = {
         """(float[4,4] x, float[4,4] w, float[4] b) => (float[4,4] y)
         { t = Transpose<perm = [0, 1]> (x) p = MatMul (t, w) y = Add (p, b) }""",
         weights="w b",
-        alone="y",
+        fuses="p y",
+        rule="AF401",
+        instructions=("x0: f32[d0 | d2] = left\n", "x1: f32[d2 | d1] = right\n"),
     ),
     "A09": Case(
         "two permutations that give another one when composed the wrong way round",
@@ -252,6 +255,8 @@ CASES = {
         { g = Gemm<alpha = 1.5, beta = 0.5, transB = 1> (x, w, b) y = LeakyRelu<alpha = 0.1> (g) }""",
         opset=13,
         weights="w b",
-        alone="g y",
+        fuses="g y",
+        rule="AF402",
+        instructions=("x1: f32[d2 | d1] = right <1 0>", "= mul v0, 1.5", "= mul x2, 0.5", "0.1"),
     ),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from onnx import ModelProto, TensorProto, helper
 
 from ascend_fuse.account import Outcome
@@ -38,7 +39,14 @@ def plan(only: list[frozenset[int]] | None) -> Outcome:
 
 
 def test_all_regions_without_a_plan() -> None:
-    assert [c.nodes for c in plan(None).chosen] == [(0, 1, 2), (4, 5, 6)]
+    assert [c.nodes for c in plan(None).chosen] == [(0, 1, 2), (3, 4, 5, 6)]
+
+
+@pytest.mark.parametrize("nodes", [{3, 4}, {3, 4, 5, 6}])
+def test_a_product_with_a_part_of_what_follows(nodes: set[int]) -> None:
+    (chosen,) = plan([frozenset(nodes)]).chosen
+    assert set(chosen.nodes) == nodes
+    assert chosen.built.program.family == "matmul"
 
 
 def test_the_wanted_region_and_no_other() -> None:

@@ -84,6 +84,14 @@ TEXTS: Mapping[str, str] = {
         q = Mul (x, x) s = ReduceSum (q, axes) r = Sqrt (s) m = Max (r, eps) y = Div (x, m) }}""",
     "rows": f"""g ({X} x) => ({X} y) <int64[1] axes = {{-1}}> {{
         t = ReduceMax (x, axes) b = ReduceMin (x, axes) d = Sub (t, b) c = Sub (x, b) y = Div (c, d) }}""",
+    "product": """g (float[batch,seq,64] x, float[64,96] w, float[96] b, float[batch,seq,96] r)
+        => (float[batch,seq,96] y, float[batch,seq,96] s) {
+        p = MatMul (x, w) s = Add (b, p) t = Tanh (s) y = Sub (t, r) }""",
+    "scores": """g (float[batch,8,seq,64] q, float[batch,1,64,past] k, float[batch,1,1,past] m)
+        => (float[batch,8,seq,past] y) <float scale = {0.125}> {
+        p = MatMul (q, k) s = Mul (p, scale) y = Sub (s, m) }""",
+    "gemm": """g (float[64,seq] x, float[96,64] w, float[96] b) => (float[seq,96] y) {
+        p = Gemm <transA = 1, transB = 1, alpha = 1.5, beta = 0.5> (x, w, b) y = LeakyRelu <alpha = 0.1> (p) }""",
     "waves": f"""g ({X} x) => ({X} y) <float p = {{1.7}}> {{
         a = Sin (x) b = Cos (x) c = Floor (x) d = Ceil (a) e = Round (x) f = Sign (b) g = Add (a, b) h = Sub (c, e)
         i = Mul (d, f) j = Add (g, h) k = Add (j, i) l = Abs (k) m = Pow (l, p) n = Exp (g) o = Log (n)

@@ -110,7 +110,7 @@ def rewire_output(model: ModelProto) -> None:
 
 def rewire_call(model: ModelProto) -> None:
     node = calls(model)[-1]
-    node.input[list(node.input).index("p")] = "n"
+    node.input[list(node.input).index("s")] = "n"
 
 
 def swap_body_operands(model: ModelProto) -> None:

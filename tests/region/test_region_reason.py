@@ -13,7 +13,7 @@ from ascend_fuse.reason import CODES
 LATER = {
     "function-opset": "tests/pipeline/test_pipeline_scope.py has its case: it needs a function",
     "l0-overflow": "of matrix products: tests/engine/test_engine_gemm_verdict.py",
-    "l1-overflow": "of matrix products: tests/engine/test_engine_gemm_verdict.py",
+    "l1-overflow": "of matrix products: tests/region/test_region_product.py",
 }
 
 CASES = (

@@ -56,14 +56,17 @@ def test_a_lone_node_is_not_told_of_the_chain_rule() -> None:
     assert set(told(plan, "a")) == {"nothing-to-join"}
 
 
-def test_a_bias_between_a_product_and_a_view() -> None:
+def test_a_bias_between_a_product_whose_rule_is_ignored_and_a_view() -> None:
     graph = (
         "g (float[4,64,256] x, float[256,256] w, float[256] v) => (float[4,8,64,32] y) <int64[4] s = {4,64,8,32}> "
         "{ p = MatMul (x, w)\n a = Add (p, v)\n r = Reshape (a, s)\n y = Transpose <perm = [0, 2, 1, 3]> (r) }"
     )
-    miss = told(Case("nothing-to-join", "a", graph, ("", ""), {}).plan(), "a")["nothing-to-join"].miss
-    assert miss.figures == {"neighbour": "MatMul(p)", "why": "own-kernel"}
-    assert "products take no epilogue in this version" in miss.message.replace("a product, MatMul(p): ", "")
+    plan = Case("nothing-to-join", "a", graph, ("", ""), {}, {"ignore": ["AF401"]}).plan()
+    miss = told(plan, "a")["nothing-to-join"].miss
+    assert miss.figures == {"neighbour": "MatMul(p)", "why": "rule-ignored"}
+    said = "its nearest neighbour is a product, MatMul(p): rule AF401 was not chosen, which covers MatMul"
+    assert miss.message == said
+    assert told(plan, "p")["rule-ignored"].miss.figures == {"rule": "AF401"}
 
 
 def test_a_view_at_the_border_is_no_neighbour() -> None:
