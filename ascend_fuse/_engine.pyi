@@ -259,7 +259,7 @@ class GemmVerdict:
     alone_cost: Final[GemmCost]
 
 def bind_gemm(program: Program, sizes: Sequence[int]) -> Gemm:
-    """ValueError: sizes that do not fit, or an operand contiguous along no axis of its matrix."""
+    """ValueError: sizes that do not fit."""
 
 def solve_gemm(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> tuple[GemmTiling, GemmCost]:
     """One launch of a matmul program. ValueError, `code: …`, where the chip cannot run it."""

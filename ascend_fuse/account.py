@@ -66,6 +66,9 @@ def _reason(planner: Planner, step: Step) -> Miss:
         return profile
     if step.index in planner.reasons:
         return planner.reasons[step.index]
+    if profile.trait.turns:
+        text = "Transpose has a kernel of its own: no product beside it reads or writes in its order"
+        return planner.beyond.get(step.index, Miss("own-kernel", text, step.index, {"op": step.node.op}))
     if step.index in planner.grower.free:
         return planner.alone(step, planner.grower.grow(step))
     return Miss("nothing-to-join", "no region took it", step.index, {"neighbour": "", "why": "none"})

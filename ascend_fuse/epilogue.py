@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product as pairs
 from typing import TYPE_CHECKING
 
 from ascend_fuse.reason import Figure, Miss
@@ -44,11 +45,13 @@ def attach(planner: Planner, product: Step) -> None:
         planner.reasons[product.index] = profile
         return
     growth = grower.grow(product)
-    followers = [s for s in growth.steps if s is not product]
-    without_us = own_us(planner, [product]) + price(planner, followers)
+    assert growth.epilogue is not None
+    operands = growth.epilogue.before
+    followers = [s for s in growth.steps if s is not product and s not in operands]
+    without_us = own_us(planner, [product, *operands]) + price(planner, followers)
     cut, miss = best(planner, product, growth, followers)
     for index, refused in growth.refused.items():
-        if refused.code not in ("nothing-to-join", "own-kernel"):
+        if refused.code not in ("nothing-to-join", "own-kernel") or turns(planner, grower.steps[index]):
             planner.beyond.setdefault(index, refused)
     if cut is not None and cut.total_us < without_us:
         planner.choose(cut.steps, cut.built, cut.verdict)
@@ -58,7 +61,7 @@ def attach(planner: Planner, product: Step) -> None:
     if miss is None:
         miss = planner.alone(product, growth)
     planner.reasons.setdefault(product.index, Miss(miss.code, miss.message, product.index, miss.figures))
-    for step in followers:
+    for step in (*operands, *followers):
         planner.beyond.setdefault(step.index, Miss(miss.code, miss.message, step.index, miss.figures))
 
 
@@ -102,24 +105,28 @@ def best(
     """
     assert growth.epilogue is not None
     behind = [s for s in order(growth.steps) if s is not product and not growth.epilogue.behind.isdisjoint(s.outputs)]
+    operands = growth.epilogue.before
     found: Cut | None = None
     reason: Miss | None = None
-    for count in range(len(behind), max(len(behind) - MAX_CUTS, 0), -1):
-        closed = planner.grower.close(_with_own(planner, product, growth, behind[:count]), {})
+    counts = range(len(behind), max(len(behind) - MAX_CUTS, -1), -1)
+    for count, before in pairs(counts, (operands, ()) if operands else ((),)):
+        steps = _with_own(planner, product, growth, behind[:count])
+        closed = planner.grower.close([s for s in steps if s in before or s not in operands], {})
         if isinstance(closed, Miss):
             reason = reason or closed
             continue
         if planner.launched(closed[0]) < 2:
             continue
         steps, built = closed
-        rest = [s for s in around if s not in steps]
+        rest = [s for s in around if s not in steps and s not in operands]
         if _feeds(planner, rest, steps):
             continue
         verdict = planner.verdict(steps, built)
         if verdict.miss is not None:
             reason = reason or verdict.miss
             continue
-        total = verdict.after_us + price(planner, rest)
+        left = [s for s in operands if s not in steps]
+        total = verdict.after_us + own_us(planner, left) + price(planner, rest)
         if found is None or total < found.total_us:
             found = Cut(steps, built, verdict, rest, total)
     return (None, reason) if found is None else (found, None)
@@ -127,13 +134,20 @@ def best(
 
 def price(planner: Planner, steps: Sequence[Step]) -> float:
     """The estimate of steps as one region where that can be built and pays, else of each by itself, µs."""
-    if planner.launched(steps) > 1:
-        closed = planner.grower.close(list(steps), {})
+    joinable = [s for s in steps if not turns(planner, s)]
+    if planner.launched(joinable) > 1:
+        closed = planner.grower.close(joinable, {})
         if not isinstance(closed, Miss):
             verdict = planner.verdict(*closed)
             if verdict.miss is None:
                 return verdict.after_us + own_us(planner, [s for s in steps if s not in closed[0]])
     return own_us(planner, steps)
+
+
+def turns(planner: Planner, step: Step) -> bool:
+    """Whether the step is a Transpose, which no region but a product's holds."""
+    profile = planner.grower.profile(step)
+    return isinstance(profile, Profile) and bool(profile.trait.turns)
 
 
 def own_us(planner: Planner, steps: Sequence[Step]) -> float:

@@ -136,7 +136,7 @@ class Planner:
         if isinstance(profile, Miss):
             return False
         t = profile.trait
-        return not (t.reduces or t.moves or t.view or t.product) and step.index not in self.reasons
+        return not (t.reduces or t.moves or t.view or t.product or t.turns) and step.index not in self.reasons
 
     def _try(self, seed: Step, chain: bool = False) -> None:
         """Grow and judge the region around the seed; a `chain` is not taken where its rule was not chosen."""

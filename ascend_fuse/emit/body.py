@@ -56,7 +56,7 @@ def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs:
                 names[name] = f"t{next(values)}"
         made.append(_bare(node, names))
         if family == "matmul" and node.op in ("MatMul", "Gemm"):
-            made[-1].input[:2] = ["i0", "i1"]
+            made[-1].input[:2] = [f"i{k}" if n == inputs[k] else names[n] for k, n in enumerate(node.inputs[:2])]
         entry: list[object] = [node.index, node.proto.name, list(node.outputs)]
         more = [[p.key, p.value] for p in node.proto.metadata_props]
         source.append([*entry, node.proto.doc_string, *more] if node.proto.doc_string or more else entry)

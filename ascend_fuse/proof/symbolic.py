@@ -1,8 +1,8 @@
 """Symbolic equality of a program and its body: both as terms over ONNX operators, idioms by their patterns.
 
-A term says what is computed of which operands, for all values; extents are checked by running the pair once. Operators
-that are several instructions without an idiom (Softmax, LayerNormalization) stay opaque, so their programs are not
-proved here but evaluated.
+A term says what is computed of which operands, for all values; extents and the order of elements are checked by running
+the pair once. Operators that are several instructions without an idiom (Softmax, LayerNormalization) stay opaque, so
+their programs are not proved here but evaluated.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ascend_fuse.rule.pattern import COMMUTATIVE, Pattern
 
 Term = int  # the number of a computation: equal computations have one number, so shared values cost nothing
 Definitions = Mapping[str, Sequence[Pattern]]
-# The elements stay as they are and only their extents change, which the evaluation sees.
-_TRANSPARENT = frozenset(("Expand", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Identity"))
+# The elements stay as they are and only their extents or their order change, which the evaluation sees.
+_TRANSPARENT = frozenset(("Expand", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Identity", "Transpose"))
 _REDUCTIONS = {f"reduce_{k.lower()}": f"Reduce{k}" for k in ("Sum", "Mean", "Max", "Min")}
 MAX_READINGS = 64  # ways to choose one of its definitions for each idiom of a program
 
@@ -88,8 +88,7 @@ def _node(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
 def _product(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
     """alpha · left · right + beta · C, each operand with whether it is stored transposed."""
     given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    turned = bool(given.get("transA", 0)), bool(given.get("transB", 0))
-    made = terms.make("matmul", operands[0], turned[0], operands[1], turned[1])
+    made = terms.make("matmul", operands[0], operands[1])
     if given.get("alpha", 1.0) != 1.0:
         made = terms.apply("Mul", (made, terms.literal(given["alpha"])))
     if len(node.input) < 3 or not node.input[2]:
@@ -125,8 +124,7 @@ class _Reading:
         if line.op == "broadcast":
             return operands[0]
         if line.op == "matmul":
-            orders = [bool(i.order) for i in self.program.inputs if i.side]
-            return self.terms.make("matmul", operands[0], orders[0], operands[1], orders[1])
+            return self.terms.make("matmul", *operands)
         if line.op in _REDUCTIONS:
             return self.terms.make(_REDUCTIONS[line.op], operands[0])
         name = table()[line.op].onnx

@@ -23,6 +23,7 @@ from ascend_fuse.region.build import Built
 Array = npt.NDArray[Any]
 SPECIAL = 0.0  # instead of a magnitude: values at and beside the program's own literals, where comparisons decide
 INTEGER_SAFE, SMALL_FILL = 100.0, 1e5  # greatest special values: of what is cast to an integer, of others
+PRODUCTS = frozenset(("MatMul", "Gemm"))
 SHAPED = frozenset(("Expand", "Reshape", "Flatten", "GroupNormalization"))  # not every size fits them
 HALF: dict[int, int] = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
 
@@ -64,6 +65,18 @@ def _trains(dropout: NodeProto, nodes: Sequence[NodeProto]) -> bool:
     return value is not None and bool(value)
 
 
+def _has_fixed_operand(nodes: Sequence[NodeProto]) -> bool:
+    """Whether a view or an Expand of sizes of its own makes an operand of a body's product."""
+    maker = {o: n for n in nodes for o in n.output}
+    stack = [i for n in nodes if n.op_type in PRODUCTS for i in n.input[:2]]
+    while stack:
+        node = maker.get(stack.pop())
+        if node is not None and node.op_type in SHAPED:
+            return True
+        stack += node.input[:1] if node is not None else ()
+    return False
+
+
 def _wide_node(node: NodeProto) -> NodeProto:
     out = NodeProto()
     out.CopyFrom(node)
@@ -94,7 +107,9 @@ class Trial:
         if not self.claim.hosts and not fixed:
             return {s: 1 if ones and k % 2 else int(self.rng.integers(2, 8)) for k, s in enumerate(symbols)}
         self.model = {n: self.equal or int(self.rng.integers(2, 6)) for n in sorted(self._names())}
-        space = {*self.program.rows, *(self.program.cols or ())}  # along the k of a product nothing else has its size
+        space = {*self.program.rows, *(self.program.cols or ())}
+        if _has_fixed_operand(self.claim.nodes):
+            space.update(symbols)  # else nothing but a product's operands has the size of its k
         real = {s: evaluate_dim(self.claim.built.sizes[s], self.model) for s in symbols if s in space}
         return real | {s: int(self.rng.integers(2, 8)) for s in symbols if s not in space}
 

@@ -27,8 +27,8 @@ from ascend_fuse.program.program import (
     Value,
 )
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.side import Side, own_shape, side_line
-from ascend_fuse.region.space import DEPTH, Space
+from ascend_fuse.region.side import Side, order_of, own_shape, side_line
+from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import embedded
 
 
@@ -99,7 +99,7 @@ class Builder:
     def _number(self, bound: set[int]) -> dict[int, Extent]:
         out: dict[int, Extent] = {}
         count = 0
-        for axis in (*self.space.order, *(DEPTH for _ in self.sides[:1])):
+        for axis in (*self.space.order, *self.space.depth):
             dim = self.space.dims[axis]
             if dim == 1:
                 out[axis] = 1
@@ -218,7 +218,7 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
     program = Program(
         "matmul" if count else "rowwise" if space.row else "elementwise", rows, cols, inputs,
         tuple(_renamed(i, names) for i in builder.instrs),
-        tuple(Output(names.get(o.name, o.name), o.shape) for o in outputs if isinstance(o, Output)),
+        tuple(replace(o, name=names.get(o.name, o.name)) for o in outputs if isinstance(o, Output)),
     )  # fmt: skip
     sizes = {s: space.dims[a] for a, s in builder.symbols.items() if isinstance(s, str)}
     return _bound(Built(program, tuple(external), tuple(wanted), sizes))
@@ -256,7 +256,12 @@ def _input(builder: Builder, name: str, line: str) -> Input | Miss:
     dims = builder.handles[name].dims
     if place_ == tuple((a,) for a in builder.space.order[len(builder.space.order) - len(place_) :]):
         return Input(line, builder.type(kind.dtype, dims, len(place_)))
-    return Input(line, builder.type(kind.dtype, dims), shape=own_shape(builder, place_, dims))
+    order = order_of(place_, builder.space.order)
+    if order and not builder.sides:
+        return _turned_alone(name)
+    found = Input(line, builder.type(kind.dtype, dims), order=order)
+    own = own_shape(builder, place_, dims)
+    return found if order and own == found.tensor_shape else replace(found, shape=own)
 
 
 def _output(builder: Builder, name: str) -> Output | Miss:
@@ -271,8 +276,17 @@ def _output(builder: Builder, name: str) -> Output | Miss:
         )
     assert isinstance(handle.operand, Value)
     place_ = space.places[name]
-    same = place_ == tuple((a,) for a in space.order)
-    return Output(handle.operand.name, None if same else own_shape(builder, place_, handle.dims))
+    order = order_of(place_, space.order)
+    if order and not builder.sides:
+        return _turned_alone(name)
+    own = own_shape(builder, place_, handle.dims)
+    whole = own_shape(builder, [(space.order[k],) for k in order or range(len(space.order))], handle.dims)
+    return Output(handle.operand.name, None if own == whole else own, order)
+
+
+def _turned_alone(name: str) -> Miss:
+    """The Miss of a tensor that only the program of a product could read or write."""
+    return mismatch(f"{name} lies on the region's axes in another order", (), ())
 
 
 def _bound(built: Built) -> Built | Miss:

@@ -1,24 +1,28 @@
-"""What may join a product: the elementwise program over its own space, and what only that reads."""
+"""What may join a product: how its operands lie, the elementwise program over its own space, what only that reads."""
 
 from __future__ import annotations
 
 from ascend_fuse.graph.dim import Dim
-from ascend_fuse.graph.view import View
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.operand import moves_only
+from ascend_fuse.region.product import operands_of
+from ascend_fuse.region.profile import Profile, Programs
 from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import Step
 from ascend_fuse.region.trait import Trait
 
 
 class Epilogue:
-    """Of one growing region: its product, and the values that depend on it."""
+    """Of one growing region: its product, what makes the operands, and the values that depend on the product."""
 
-    def __init__(self, product: Step, view: View) -> None:
+    def __init__(self, product: Step, programs: Programs) -> None:
         self.product = product
-        self.view = view
+        self.programs = programs
+        self.view = programs.view
         self.behind = set(product.outputs)
         self.inside = {product.index}
-        self.read: set[str] = set()
+        self.before: list[Step] = []  # what a load does in place of a launch: Transposes, views, Expands
+        self.sources = [name for name, _ in operands_of(product.node)]  # what the loads read
 
     def refusal(self, step: Step, trait: Trait) -> Miss | None:
         """Why the step cannot join, whatever its axes."""
@@ -27,16 +31,32 @@ class Epilogue:
         if trait.reduces or trait.moves:
             text = f"{step.node.op} needs whole rows, a tile of the product {self.product.label} has a part of them"
             return Miss("crosses-reduction", text, step.index, {"row": trait.row})
-        if self._follows(step):
-            return self._wider(step, trait)
-        return self._beside(step)
+        if self.is_operand(step):
+            return self._operand(step, trait)
+        folded = {n for s in self.before for n in (s.node.inputs[0], *s.outputs)}
+        if not folded.isdisjoint(step.inputs):
+            return self._makes_operand(step, f"it reads what {self.product.label} reads in another order")
+        return self._wider(step, trait) if self._follows(step) else self._beside(step)
+
+    def is_operand(self, step: Step) -> bool:
+        """Whether the step makes an operand of the product."""
+        return not set(self.sources).isdisjoint(step.outputs)
 
     def joined(self, step: Step) -> None:
         """The step is part of the region from now on."""
         self.inside |= {n.index for n in step.nodes}
-        self.read.update(step.inputs)
         if self._follows(step):
             self.behind.update(step.outputs)
+        elif self.is_operand(step):
+            self.before.append(step)
+            self.sources = [step.node.inputs[0] if name in step.outputs else name for name in self.sources]
+
+    def laid(self, space: Space, step: Step, trait: Trait) -> Miss | None:
+        """Whether the product can read its operand with the step between; on a copy of the space."""
+        steps = [self.product, *self.before, step]
+        known = {s.index: p.trait for s in steps if isinstance(p := self.programs.profile(s), Profile)}
+        found = self.programs.sides(space.copy(), steps, known, self.programs.chains(steps, known))
+        return found if isinstance(found, Miss) else None
 
     def widened(self, space: Space, step: Step) -> Miss | None:
         """Whether the space has become another than the product's."""
@@ -51,7 +71,7 @@ class Epilogue:
 
     def _wider(self, step: Step, trait: Trait) -> Miss | None:
         """An element of the product goes into one element of what follows it."""
-        if trait.view:
+        if trait.view or trait.turns:
             return None
         out = self._shape(step.outputs[0])
         for name in step.inputs:
@@ -61,17 +81,33 @@ class Epilogue:
                 return mismatch(text, out, shape)
         return None
 
+    def _operand(self, step: Step, trait: Trait) -> Miss | None:
+        """A step that makes an operand: it joins where a load does what it does, for this product alone."""
+        if not moves_only(step, trait):
+            return self._makes_operand(step, f"it makes an operand of the product {self.product.label}")
+        made = set(step.outputs)
+        if len([name for name in self.sources if name in made]) > 1 or step.node.inputs[0] in self._read():
+            return self._makes_operand(step, f"{self.product.label} or what follows it reads the same tensor twice")
+        return self._escapes(step, f"is read by others than the product {self.product.label}")
+
+    def _makes_operand(self, step: Step, text: str) -> Miss:
+        figures = {"neighbour": self.product.label, "why": "operand"}
+        return Miss("nothing-to-join", text, step.index, figures)
+
+    def _read(self) -> set[str]:
+        """What the region's loads read, and what is read behind the product."""
+        nodes = [self.view.nodes[k] for k in self.inside if k not in {s.index for s in self.before}]
+        return {*self.sources, *(i for n in nodes for i in n.inputs)}
+
     def _beside(self, step: Step) -> Miss | None:
         """A step that the product does not feed: it joins where the epilogue alone reads it."""
-        label = self.product.label
-        if not set(self.product.inputs).isdisjoint(step.outputs):
-            figures = {"neighbour": label, "why": "operand"}
-            return Miss("nothing-to-join", f"it makes an operand of the product {label}", step.index, figures)
+        return self._escapes(step, f"is read by others than what follows the product {self.product.label}")
+
+    def _escapes(self, step: Step, text: str) -> Miss | None:
         for name in step.outputs:
             outside = [k for k in self.view.readers(name) if k not in self.inside]
             if self.view.is_output(name) or outside:
-                text = f"{name} is read by others than what follows the product {label}"
-                return Miss("value-escapes", text, step.index, {"value": name})
+                return Miss("value-escapes", f"{name} {text}", step.index, {"value": name})
         return None
 
     def _shape(self, name: str) -> tuple[Dim, ...]:

@@ -129,7 +129,7 @@ class Grower:
         growth.low, growth.high = min(growth.low, step.nodes[0].index), max(growth.high, step.index)
         growth.instructions += added
         if profile.trait.product:
-            growth.epilogue = Epilogue(step, self.view)
+            growth.epilogue = Epilogue(step, self.programs)
         if growth.epilogue is not None:
             growth.epilogue.joined(step)
         self._meet(growth, step)
@@ -137,6 +137,8 @@ class Grower:
 
     def _lay(self, growth: Growth, step: Step, profile: Profile, mine: set[int]) -> Miss | None:
         """Put the step on the growth's space, which stays as it is on a Miss."""
+        if growth.epilogue is not None and growth.epilogue.is_operand(step):
+            return growth.epilogue.laid(growth.space, step, profile.trait)
         names = (*profile.trait.data, *step.outputs)
         found = along(growth.space, names, self.view) if profile.plain else None
         space, fresh = growth.space, [n for n in found or () if n not in growth.space.places]
@@ -260,6 +262,9 @@ def _refused(growth: Growth, step: Step, profile: Profile) -> Miss | None:
     """Why a region of its kind cannot hold the step: products begin regions of their own."""
     if growth.epilogue is not None:
         return growth.epilogue.refusal(step, profile.trait)
+    if profile.trait.turns:
+        text = f"{step.label} moves data, and only a product reads or writes through strides"
+        return Miss("own-kernel", text, step.index, {"op": step.node.op})
     if growth.steps and profile.trait.product:
         return Miss("own-kernel", f"{step.label} is a product, which begins a region", step.index, {"op": step.node.op})
     return None

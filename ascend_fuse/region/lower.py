@@ -15,7 +15,7 @@ from ascend_fuse.reason import Miss
 from ascend_fuse.region.activation import ACTIVATIONS
 from ascend_fuse.region.build import Builder, Handle
 from ascend_fuse.region.lowering import Lowering, unsupported
-from ascend_fuse.region.movement import slice_bounds
+from ascend_fuse.region.movement import slice_bounds, widened
 from ascend_fuse.region.product import lower_product
 from ascend_fuse.region.step import Step, embedded
 from ascend_fuse.region.trait import SUPPORTED
@@ -138,25 +138,17 @@ def _concat(low: Lowering) -> Miss | None:
 
 
 def _same(low: Lowering) -> Miss | None:
-    """A view: the same elements on other axes."""
+    """A view or a Transpose: the same elements on other axes, or on the same in another order."""
     low.done(low.arg(0))
     return None
 
 
 def _expand(low: Lowering) -> Miss | None:
-    """Wider by `define`; the wanted shape must be known, as the program holds it and not the operand."""
-    wanted = low.builder.values.get(low.node.inputs[1])
-    dims = None if wanted is None else wanted.dims()
-    have = low.builder.view.type_of(low.node.inputs[0]).shape
-    if dims is None or have is None:
-        return Miss("shape-unknown", "the wanted shape is not known", low.node.index, {"axis": "all"})
-    if low.node.inputs[0] in low.builder.view.assumed:  # nothing at run time compares the wanted shape with it
-        return Miss("shape-unknown", "the shape of what is widened is not certain", low.node.index, {"axis": "all"})
-    for size, want in zip(reversed(have), reversed(dims), strict=False):
-        if size != 1 and want not in (1, size):  # a size that may be 1 or the wanted one: no input would tell
-            return Miss("shape-unknown", f"{size} may have to widen to {want}", low.node.index, {"axis": str(size)})
-    low.done(low.arg(0))
-    return None
+    """Wider by `define`."""
+    miss = widened(low.node, low.builder.view, low.builder.values)
+    if miss is None:
+        low.done(low.arg(0))
+    return miss
 
 
 def _dropout(low: Lowering) -> Miss | None:
@@ -189,8 +181,8 @@ LOWERINGS: Mapping[str, Rule] = {
     **{f"{kind}Normalization": _norm for kind in ("Layer", "RMS", "Instance", "Group")},
     **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
     "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
-    "Reshape": _same, "Flatten": _same, "Identity": _same, "Dropout": _dropout, "MatMul": lower_product,
-    "Gemm": lower_product,
+    "Reshape": _same, "Flatten": _same, "Identity": _same, "Transpose": _same, "Dropout": _dropout,
+    "MatMul": lower_product, "Gemm": lower_product,
 }  # fmt: skip
 
 

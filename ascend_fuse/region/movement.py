@@ -1,4 +1,4 @@
-"""Views, slices and joins: what they do to the axes."""
+"""Views, slices, joins and Transposes: what they do to the axes."""
 
 from __future__ import annotations
 
@@ -84,3 +84,28 @@ def viewed(node: Node, view: View) -> Trait | Miss:
     """A view; whether its axes can be cut so, the region's space says."""
     shapes = shapes_of_view(node, view)
     return shapes if isinstance(shapes, Miss) else Trait(node.inputs[:1], view=True)
+
+
+def turned(node: Node, view: View) -> Trait | Miss:
+    """A Transpose; one that leaves the dimensions that are not 1 in their order is a view."""
+    shape = view.type_of(node.inputs[0]).shape
+    if shape is None:
+        return Miss("shape-unknown", "the shape of what is transposed is not known", node.index, {"axis": "all"})
+    perm = node.integers("perm") or tuple(reversed(range(len(shape))))
+    wide = [k for k in perm if shape[k] != 1]
+    return Trait(node.inputs[:1], view=True) if wide == sorted(wide) else Trait(node.inputs[:1], turns=perm)
+
+
+def widened(node: Node, view: View, values: Mapping[str, ShapeValue]) -> Miss | None:
+    """Why an Expand cannot be in a program; its wanted shape must be known, as the program holds it."""
+    wanted = values.get(node.inputs[1])
+    dims = None if wanted is None else wanted.dims()
+    have = view.type_of(node.inputs[0]).shape
+    if dims is None or have is None:
+        return Miss("shape-unknown", "the wanted shape is not known", node.index, {"axis": "all"})
+    if node.inputs[0] in view.assumed:  # nothing at run time compares the wanted shape with it
+        return Miss("shape-unknown", "the shape of what is widened is not certain", node.index, {"axis": "all"})
+    for size, want in zip(reversed(have), reversed(dims), strict=False):
+        if size != 1 and want not in (1, size):  # a size that may be 1 or the wanted one: no input would tell
+            return Miss("shape-unknown", f"{size} may have to widen to {want}", node.index, {"axis": str(size)})
+    return None

@@ -12,6 +12,7 @@ from ascend_fuse.region.regroup import regroup
 from ascend_fuse.region.space import Part, Place, Space, mismatch
 from ascend_fuse.region.step import Step
 from ascend_fuse.region.trait import Trait
+from ascend_fuse.region.turn import place_turn
 
 Shape = Sequence[Dim]
 
@@ -20,6 +21,8 @@ def place(space: Space, step: Step, trait: Trait, view: View) -> Miss | None:
     """Lay the step's tensors on the space; on a Miss the space is left half changed (work on a copy)."""
     if trait.view:
         return _place_view(space, step, view)
+    if trait.turns:
+        return place_turn(space, step, trait, view)
     shapes: dict[str, Shape] = {n: view.type_of(n).shape or () for n in (*trait.data, *step.outputs)}
     shift = 0 if trait.keep else trait.row  # an output without its reduced axes ends `row` axes early
     shifts = dict.fromkeys(shapes, 0) | dict.fromkeys(step.outputs, shift) | dict(trait.shifts)

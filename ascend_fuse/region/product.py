@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ascend_fuse.graph.dim import Dim
+from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.program.op import FLOATS
 from ascend_fuse.program.program import Instr, Value
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Handle
 from ascend_fuse.region.lowering import Lowering
+from ascend_fuse.region.operand import Chain, walk
 from ascend_fuse.region.side import Side
-from ascend_fuse.region.space import DEPTH, Group, Space, better, mismatch, shown
+from ascend_fuse.region.space import Group, Space, better, mismatch, shown
 from ascend_fuse.region.trait import Trait, refused
 
 GEMM_SINCE = 7  # before, an attribute says whether C broadcasts
 MATRIX_RANK = 2
+DEPTH = -1  # the axis along which a product sums, until a view cuts it
+LEFT, RIGHT = "\0left", "\0right"  # the operands among the places, so that axes are cut in them as well
 
 
 def operands_of(node: Node) -> tuple[tuple[str, bool], tuple[str, bool]]:
@@ -48,28 +52,45 @@ def product(node: Node, view: View) -> Trait | Miss:
     return Trait(tuple(n for n in node.inputs[2:] if n), row=1, product=True)
 
 
-def sides(node: Node, space: Space, view: View) -> tuple[Side, Side] | Miss:
-    """The operands over the space on which the product lies; its `DEPTH` is k from now on."""
+def sides(
+    node: Node, space: Space, view: View, values: Mapping[str, ShapeValue], chains: Sequence[Chain],
+    turns: Mapping[int, tuple[int, ...]],
+) -> tuple[Side, Side] | Miss:  # fmt: skip
+    """The operands over the space on which the product lies; its `depth` is k from now on.
+
+    `chains`: how left and right are read, `turns`: the permutations of their Transposes.
+    """
     (left, left_turned), (right, right_turned) = operands_of(node)
     a, b = (tuple(view.type_of(name).shape or ()) for name in (left, right))
     a, b = (_upright(a, left_turned), _upright(b, right_turned))
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
         return mismatch(f"{a[-1]} columns are not {b[-2]} rows", b, a)
-    depth = space.dims[DEPTH] = better(a[-1], b[-2])
+    space.depth, space.dims[DEPTH] = [DEPTH], better(a[-1], b[-2])
     place = space.places[node.outputs[0]]
-    lead = space.lead
-    rows = place[: len(place) - 1]
-    groups = rows[len(rows) - len(a) + 1 :]
-    axes = (*lead[lead.index(groups[0][0]) :], DEPTH)
-    dims = _dims(space, groups, a[:-1]) | {DEPTH: depth}
-    one = Side(left, "left", axes, len(axes) - 1, dims, _stored((*groups, (DEPTH,)), left_turned), left_turned)
-    batch = place[: len(place) - 2]
-    groups = batch[len(batch) - len(b) + 2 :]
-    front = [x for x in lead[:-1] if groups and lead.index(x) >= lead.index(groups[0][0])]
-    axes = (*front, DEPTH, *space.row_axes)
-    dims = _dims(space, (*groups, place[-1]), (*b[:-2], b[-1])) | {DEPTH: depth}
-    stored = _stored((*groups, (DEPTH,), place[-1]), right_turned)
-    return one, Side(right, "right", axes, len(front) + 1, dims, stored, right_turned)
+    rows, batch = place[: len(place) - 1], place[: len(place) - 2]
+    space.places[LEFT] = _stored((*rows[len(rows) - len(a) + 1 :], (DEPTH,)), left_turned)
+    space.places[RIGHT] = _stored((*batch[len(batch) - len(b) + 2 :], (DEPTH,), place[-1]), right_turned)
+    for key, chain in zip((LEFT, RIGHT), chains, strict=True):
+        miss = walk(space, key, chain, turns, view, values)
+        if miss is not None:
+            return miss
+    return (
+        _side(space, view, chains[0].source, "left", space.lead, space.depth),
+        _side(space, view, chains[1].source, "right", [*space.lead[:-1], *space.depth], space.row_axes),
+    )
+
+
+def _side(space: Space, view: View, name: str, word: str, front: Sequence[int], back: Sequence[int]) -> Side:
+    """An operand with the axes `front` before the bar and `back` behind it, those in front that it lacks left out."""
+    groups = space.places[LEFT if word == "left" else RIGHT]
+    shape = view.type_of(name).shape or ()
+    dims: dict[int, Dim] = {}
+    for group, dim in zip(groups, shape, strict=True):
+        dims.update((axis, dim if dim == 1 or len(group) == 1 else space.dims[axis]) for axis in group)
+    inner = front[-1:] if word == "left" else front[len(front) - len(space.depth) :]
+    first = next((k for k, axis in enumerate(front) if axis in dims or axis in inner), 0)
+    axes = (*front[first:], *back)
+    return Side(name, word, axes, len(front) - first, dims, groups)
 
 
 def _upright(shape: tuple[Dim, ...], turned: bool) -> tuple[Dim, ...]:
@@ -78,15 +99,6 @@ def _upright(shape: tuple[Dim, ...], turned: bool) -> tuple[Dim, ...]:
 
 def _stored(groups: tuple[Group, ...], turned: bool) -> tuple[Group, ...]:
     return (*groups[:-2], groups[-1], groups[-2]) if turned else groups
-
-
-def _dims(space: Space, groups: Sequence[Group], shape: Sequence[Dim]) -> dict[int, Dim]:
-    """The operand's size on each axis of its dimensions."""
-    found: dict[int, Dim] = {}
-    for group, dim in zip(groups, shape, strict=True):
-        for axis in group:
-            found[axis] = dim if dim == 1 or len(group) == 1 else space.dims[axis]
-    return found
 
 
 def lower_product(low: Lowering) -> Miss | None:

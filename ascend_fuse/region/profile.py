@@ -11,8 +11,10 @@ from ascend_fuse.program.program import Value
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import NOTHING, ONE_NUMBER, Builder, Built, finish
 from ascend_fuse.region.lower import lower
+from ascend_fuse.region.operand import Chain, chain_of
 from ascend_fuse.region.place import place
-from ascend_fuse.region.product import sides
+from ascend_fuse.region.product import operands_of, sides
+from ascend_fuse.region.side import Side
 from ascend_fuse.region.signature import Key, Signatures
 from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import Step, embedded, order
@@ -71,6 +73,9 @@ class Programs:
             return found
         if found.view or found.literal:
             return Profile(found, NOTHING if found.view else ONE_NUMBER, kind, names, plain=False)
+        if found.turns:
+            copied = self._copied(step)
+            return at_step(copied, step) if isinstance(copied, Miss) else Profile(found, copied, kind, names, False)
         space = Space()
         miss = place(space, step, found, self.view)
         if miss is not None:
@@ -79,6 +84,20 @@ class Programs:
         if isinstance(built, Miss):
             return at_step(built, step)
         return Profile(found, built, kind, names, plain=found == Trait(found.data))
+
+    def _copied(self, step: Step) -> Built | Miss:
+        """What a Transpose costs by itself: at least a copy."""
+        source, target = step.node.inputs[0], step.outputs[0]
+        shape = self.view.type_of(source).shape or ()
+        space = Space()
+        frame = space.frame([], shape)
+        if isinstance(frame, Miss):
+            return frame
+        for name in (source, target):
+            space.put(name, frame, shape)
+        builder = Builder(self.view, space, self.values, [source])
+        builder.handles[target] = builder.tensor(source)
+        return finish(builder, [source], [target])
 
     def of(self, steps: Sequence[Step], wanted: Sequence[str]) -> Built | Miss:
         """The program of steps with profiles, in the order of joining; `wanted` are read outside.
@@ -109,13 +128,13 @@ class Programs:
 
     def _laid(self, steps: Sequence[Step], wanted: Sequence[str]) -> Built | Miss:
         space = Space()
-        traits: dict[int, Trait] = {}
+        traits = self._traits(steps)
+        if isinstance(traits, Miss):
+            return traits
+        chains = self.chains(steps, traits)
+        aside = {s.index for chain in chains for s in chain.steps}
         for step in steps:
-            profile = self.profile(step)
-            if isinstance(profile, Miss):
-                return profile
-            traits[step.index] = profile.trait
-            miss = place(space, step, profile.trait, self.view)
+            miss = None if step.index in aside else place(space, step, traits[step.index], self.view)
             if miss is not None:
                 return at_step(miss, step)
         for step in steps:
@@ -124,49 +143,80 @@ class Programs:
                 return at_step(mismatch(text, (), space.sizes), step)
         lead = space.order[: len(space.order) - space.row]
         for step in order(steps):
-            for name in step.outputs:
+            for name in step.outputs if step.index not in aside else ():
                 shape = self.view.type_of(name).shape or ()
                 wide = space.wide(name, shape)
                 if name in wanted and any(space.dims[a] != 1 and a not in wide for a in lead):
                     return at_step(mismatch(f"{name} is narrower than the region", shape, space.sizes), step)
         return self._assemble(steps, space, traits, wanted)
 
-    def _external(self, steps: Sequence[Step], traits: Mapping[int, Trait]) -> list[str]:
+    def _traits(self, steps: Sequence[Step]) -> dict[int, Trait] | Miss:
+        found: dict[int, Trait] = {}
+        for step in steps:
+            profile = self.profile(step)
+            if isinstance(profile, Miss):
+                return profile
+            found[step.index] = profile.trait
+        return found
+
+    def chains(self, steps: Sequence[Step], traits: Mapping[int, Trait]) -> tuple[Chain, ...]:
+        """How the product among the steps reads left and right; () where there is none."""
+        node = next((s.node for s in steps if traits[s.index].product), None)
+        return () if node is None else tuple(chain_of(name, steps, traits) for name, _ in operands_of(node))
+
+    def sides(
+        self, space: Space, steps: Sequence[Step], traits: Mapping[int, Trait], chains: Sequence[Chain]
+    ) -> tuple[Side, ...] | Miss:
+        """The operands of the product among the steps, which lies on the space."""
+        product = next((s for s in steps if traits[s.index].product), None)
+        if product is None:
+            return ()
+        turns = {index: t.turns for index, t in traits.items()}
+        found = sides(product.node, space, self.view, self.values, chains, turns)
+        return at_step(found, product) if isinstance(found, Miss) else found
+
+    def _external(self, steps: Sequence[Step], traits: Mapping[int, Trait], chains: Sequence[Chain]) -> list[str]:
         """What the region's nodes read and neither make nor carry as a constant, in the order of reading.
 
         A product's operands come first, and again where the others read them too.
         """
-        data = {n for s in steps for n in traits[s.index].data}
+        aside = {s.index for chain in chains for s in chain.steps}
+        data = {n for s in steps if s.index not in aside for n in traits[s.index].data}
         made = {o for s in steps for n in s.nodes for o in n.outputs}
-        operands = [i for s in steps if traits[s.index].product for i in s.node.inputs[:2]]
-        names = dict.fromkeys(i for s in order(steps) for n in s.nodes for i in _read(n, traits[s.index]) if i)
+        names = dict.fromkeys(
+            i for s in order(steps) for n in s.nodes for i in _read(n, traits[s.index], n.index in aside) if i
+        )
         others = (n for n in names if n not in made and (n in data or embedded(self.view, n) is None))
-        return [*operands, *others]
+        return [*(c.source for c in chains), *others]
 
     def _assemble(
         self, steps: Sequence[Step], space: Space, traits: Mapping[int, Trait], wanted: Sequence[str]
     ) -> Built | Miss:
         """The program of placed steps."""
-        external = self._external(steps, traits)
-        first = [s for s in steps if traits[s.index].product]
-        laid = sides(first[0].node, space, self.view) if first else ()
+        chains = self.chains(steps, traits)
+        external = self._external(steps, traits, chains)
+        laid = self.sides(space, steps, traits, chains)
         if isinstance(laid, Miss):
-            return at_step(laid, first[0])
+            return laid
+        aside = {s.index for chain in chains for s in chain.steps}
         builder = Builder(self.view, space, self.values, external, laid)
-        for step in (*first, *(s for s in order(steps) if s not in first)):
-            miss = lower(builder, step)
+        for step in sorted(steps, key=lambda s: (not traits[s.index].product, s.index)):
+            miss = None if step.index in aside else lower(builder, step)
             if miss is not None:
                 return miss
             for name in step.outputs:
-                if name in wanted and not isinstance(builder.handles[name].operand, Value):
-                    return at_step(mismatch(f"{name} is a number and read outside", (), space.sizes), step)
+                if name in wanted and (step.index in aside or not isinstance(builder.handles[name].operand, Value)):
+                    text = f"{name} makes an operand" if step.index in aside else f"{name} is a number"
+                    return at_step(mismatch(f"{text} and is read outside", (), space.sizes), step)
         return finish(builder, external, wanted)
 
 
-def _read(node: Node, of: Trait) -> tuple[str, ...]:
-    """The operands whose values matter, a product's own left out."""
+def _read(node: Node, of: Trait, operand: bool) -> tuple[str, ...]:
+    """The inputs whose values matter, a product's operands and what makes one left out."""
     if of.product:
         return node.inputs[2:]
+    if operand:
+        return node.inputs[1:]
     return node.inputs[:1] if node.op == "CastLike" else node.inputs
 
 

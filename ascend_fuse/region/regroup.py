@@ -46,6 +46,12 @@ def regroup(space: Space, have: Place, before: Sequence[Dim], after: Sequence[Di
 
     Axes are split where a dimension ends inside one; on a Miss the space is left half changed.
     """
+    groups = regroup_bare(space, have, before, after)
+    return groups if isinstance(groups, Miss) else _with_ones(space, have, before, groups)
+
+
+def regroup_bare(space: Space, have: Place, before: Sequence[Dim], after: Sequence[Dim]) -> list[Group | None] | Miss:
+    """The same without axes for the dimensions of size 1: None stands for them."""
     found = runs(before, after)
     if found is None:
         return mismatch("a view whose sizes are not known to be equal", after, before)
@@ -59,7 +65,7 @@ def regroup(space: Space, have: Place, before: Sequence[Dim], after: Sequence[Di
             return mismatch("a view that regroups axes at sizes that do not divide each other", after, before)
         for k, group in zip(run.after, dealt, strict=True):
             groups[k] = group
-    return _with_ones(space, have, before, groups)
+    return groups
 
 
 def _axes(space: Space, have: Place, before: Sequence[Dim], run: Run) -> list[tuple[int, Dim]]:

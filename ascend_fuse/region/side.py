@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ascend_fuse.graph.dim import Dim
-from ascend_fuse.program.program import Input, OwnShape, Type
+from ascend_fuse.program.program import Input, Order, OwnShape, Type
 from ascend_fuse.region.space import Group, Place
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One operand: the axes of its type (`DEPTH` is k), `bar` of them in front of the bar, its size on each.
+    """One operand: the axes of its type, `bar` of them in front of the bar, and its size on each (else 1).
 
-    `groups`: the axes of each dimension of the tensor, as its memory has them; `turned`: transposed there.
+    `groups`: the axes of each dimension of the tensor, as its memory has them.
     """
 
     name: str
@@ -27,23 +27,29 @@ class Side:
     bar: int
     dims: Mapping[int, Dim]
     groups: tuple[Group, ...]
-    turned: bool
 
 
 def side_line(builder: Builder, side: Side, name: str) -> Input:
     """The operand's `left` or `right` line."""
     extents = tuple(builder.extent(a, side.dims.get(a, 1)) for a in side.axes)
     kind = Type(builder.view.type_of(side.name).dtype, extents[: side.bar], extents[side.bar :])
-    count = len(extents)
-    order: tuple[int, ...] = ()
-    if side.turned:  # a Gemm's: k in front of the rows, n in front of k
-        order = (count - 1, *range(count - 1)) if side.word == "left" else (*range(1, count), 0)
-    line = Input(name, kind, side=side.word, order=order)
+    line = Input(name, kind, side=side.word, order=order_of(side.groups, side.axes))
     own = own_shape(builder, side.groups, side.dims)
-    return line if own == line.tensor_shape else Input(name, kind, shape=own, side=side.word, order=order)
+    return line if own == line.tensor_shape else replace(line, shape=own)
 
 
-def own_shape(builder: Builder, place_: Place, dims: Mapping[int, Dim]) -> OwnShape:
+def order_of(place: Place, axes: Sequence[int]) -> Order:
+    """Which of the axes of a type the memory of a tensor has at each position; () where they are the same.
+
+    Axes that the tensor lacks have size 1 and come first.
+    """
+    memory = [axes.index(axis) for group in place for axis in group]
+    if memory == sorted(memory):
+        return ()
+    return (*(k for k in range(len(axes)) if k not in memory), *memory)
+
+
+def own_shape(builder: Builder, place: Sequence[Group], dims: Mapping[int, Dim]) -> OwnShape:
     """The tensor's sizes: an extent each, or the product of several."""
-    sizes = [tuple(builder.extent(a, dims.get(a, 1)) for a in group) for group in place_]
-    return tuple((1,) if set(size) == {1} else size for size in sizes)
+    sizes = [tuple(builder.extent(a, dims.get(a, 1)) for a in group) for group in place]
+    return tuple((1,) if set(size) <= {1} else size for size in sizes)

@@ -7,12 +7,11 @@ lies on a group of axes, its size their product or 1, and two tensors of differe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ascend_fuse.graph.dim import Dim, product
 from ascend_fuse.reason import Miss
 
-DEPTH = -1  # the axis along which a product sums: in `dims`, not in the order
 Group = tuple[int, ...]  # axis ids, outermost first
 Place = tuple[Group, ...]
 
@@ -44,12 +43,16 @@ class Space:
     dims: dict[int, Dim] = field(default_factory=dict[int, Dim])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
     row: int = 0
+    depth: list[int] = field(default_factory=list[int])  # axes along which a product sums: in `dims`, not in `order`
     reduced: bool = False  # a reduction runs over the row: its axes may not widen any more
+    turned: bool = False  # a Transpose laid a tensor on axes in another order: only a product's program can say that
     moves: bool = False  # slices or concats: the last axis has another length in each value
 
     def copy(self) -> Space:
         """An independent copy, to try a step on."""
-        return Space(list(self.order), dict(self.dims), dict(self.places), self.row, self.reduced, self.moves)
+        return replace(
+            self, order=list(self.order), dims=dict(self.dims), places=dict(self.places), depth=list(self.depth)
+        )
 
     @property
     def sizes(self) -> tuple[Dim, ...]:
@@ -100,6 +103,8 @@ class Space:
         for known in (hinted, firm):
             if self._ascends([g for g in known if g]):
                 return self._filled(known, shape)
+        if self.turned and all(g is not None for g in hinted):  # behind a Transpose: every dimension has its axes
+            return tuple(g for g in hinted if g is not None)
         return mismatch("the value lies on the region's axes in another order", shape, self.sizes)
 
     def _wide(self, group: Group | None, dim: Dim) -> Group | None:
@@ -147,10 +152,13 @@ class Space:
 
     def split(self, axis: int, outer: Dim, inner: Dim) -> int:
         """Cut an axis in two, in every tensor; it becomes the outer one, the inner one's id comes back."""
-        at = self.order.index(axis)
-        self.row += at >= len(self.order) - self.row
         fresh = len(self.dims)
-        self.order.insert(at + 1, fresh)
+        if axis in self.depth:
+            self.depth.insert(self.depth.index(axis) + 1, fresh)
+        else:
+            at = self.order.index(axis)
+            self.row += at >= len(self.order) - self.row
+            self.order.insert(at + 1, fresh)
         self.dims[axis], self.dims[fresh] = outer, inner
         for name, place in self.places.items():
             if any(axis in group for group in place):

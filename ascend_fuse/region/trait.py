@@ -18,6 +18,7 @@ class Trait:
     `keep`: reduced axes stay as ones. `view`: the same elements on other axes. `literal`: a number, which no kernel
     reads. `shifts`: operands that end so many dimensions before the right end. `groups`: into so many the channels are
     split, for statistics over each group; `per_group`: scale and shift have one value a group. `product`: of matrices.
+    `turns`: a Transpose, dimension k of its result is `turns[k]` of its operand.
     """
 
     data: tuple[str, ...]
@@ -31,6 +32,7 @@ class Trait:
     groups: int = 0
     per_group: bool = False
     product: bool = False
+    turns: tuple[int, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> Trait:
         """The trait of a step that is alike but for its names."""

@@ -17,6 +17,7 @@ struct GemmOperand {
     bool transposed = false;  // contiguous along m (left) or k (right) instead of k (left) or n (right)
     int64_t run = 1;          // elements that are contiguous along that side
     bool dense = false;       // one run follows the other, so that whole runs join
+    bool scattered = false;   // contiguous along neither side: nothing could load it in blocks
 };
 
 struct Gemm {
@@ -75,15 +76,14 @@ inline Axes joined(Axes left, const Axes& right) {
     return left;
 }
 
-// One operand from the axes of its matrix, outer (m of left) before inner (k of left). None when neither side
-// is contiguous: nothing could load it in blocks.
-inline std::optional<GemmOperand> operand_of(const Axes& outer, const Axes& inner) {
+// One operand from the axes of its matrix, outer (m of left) before inner (k of left).
+inline GemmOperand operand_of(const Axes& outer, const Axes& inner) {
     GemmOperand operand;
     const int64_t along_inner = run_of(inner), along_outer = run_of(outer);
     const int64_t total = volume(outer) * volume(inner);
     operand.transposed = along_inner == 1 && along_outer > 1;
     operand.run = operand.transposed ? along_outer : along_inner;
-    if (operand.run == 1 && total > 1) return std::nullopt;
+    operand.scattered = operand.run == 1 && total > 1;
     operand.dense = run_of(operand.transposed ? joined(inner, outer) : joined(outer, inner)) == total;
     return operand;
 }
@@ -124,7 +124,7 @@ class GemmReader {
                                     output.order));
     }
 
-    Result<Gemm> read() const {
+    Gemm read() const {
         Gemm gemm;
         gemm.in = left_in_->type.dtype;
         gemm.out = program_.instrs.front().type.dtype;
@@ -133,13 +133,9 @@ class GemmReader {
         const size_t first = first_folded();
         gemm.batch = product(space_, 0, first);
         gemm.m = product(space_, first, lead_ + 1);
-        const auto left = operand_of(part(left_, first, lead_ + 1), part(left_, lead_ + 1, left_.size()));
-        const auto right =
+        gemm.left = operand_of(part(left_, first, lead_ + 1), part(left_, lead_ + 1, left_.size()));
+        gemm.right =
             operand_of(part(right_, lead_, lead_ + k_rank_), part(right_, lead_ + k_rank_, right_.size()));
-        if (!left || !right)
-            return wrong(std::string(left ? "right" : "left") + " is contiguous along no axis of its matrix");
-        gemm.left = *left;
-        gemm.right = *right;
         gemm.left.elements = volume(left_);
         gemm.right.elements = volume(right_);
         return gemm;

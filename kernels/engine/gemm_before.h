@@ -35,6 +35,31 @@ inline std::optional<Refusal> refusal_of(const Program& program, const Soc& soc)
     return std::nullopt;
 }
 
+// A tensor that no block transfer reaches: its neighbours along the matrix's sides, or along the row of what
+// follows the product, are no neighbours in memory.
+inline std::optional<Refusal> scattered(const Program& program, const std::vector<int64_t>& sizes,
+                                        const Gemm& gemm) {
+    std::string name;
+    const auto look = [&](int value, const Order& order) {
+        const auto& extents = program.values[static_cast<size_t>(value)].extents;
+        const auto own = resolve(extents, sizes);
+        const bool narrow = product(own, static_cast<size_t>(program.bar), own.size()) == 1;
+        if (name.empty() && !narrow && row_run(program, sizes, value, order) == 1)
+            name = program.values[static_cast<size_t>(value)].name;
+    };
+    const Instr& matmul = program.instrs.front();
+    for (const auto& [operand, at] : {std::pair(&gemm.left, 0), std::pair(&gemm.right, 1)})
+        if (operand->scattered)
+            name = program.values[static_cast<size_t>(matmul.operands[static_cast<size_t>(at)].value)].name;
+    for (int id = 0; id < program.n_inputs(); ++id) {
+        const Input& input = program.inputs[static_cast<size_t>(id)];
+        if (input.side == Side::none && !input.host) look(id, aligned_order(input, program.space.size()));
+    }
+    for (const auto& output : program.outputs) look(output.value, output.order);
+    if (name.empty()) return std::nullopt;
+    return Refusal{"axis-not-trailing", name + " has no run of elements that a block transfer could move", "strides"};
+}
+
 // The sum of launches; with two streams, of those that use the same cores.
 struct Before {
     double cube_us = 0, vector_us = 0;  // whole launches
@@ -99,7 +124,7 @@ inline Bounds unreserved(Bounds bounds) {
 inline Result<GemmSolution> price_gemm(const Part& part, const Soc& soc, const Bounds& bounds) {
     const auto gemm = bind_gemm(*part.program, part.sizes);
     if (!gemm) return gemm.error();
-    if (refusal_of(*part.program, soc)) return sweep(*gemm, soc, bounds);
+    if (refusal_of(*part.program, soc) || scattered(*part.program, part.sizes, *gemm)) return sweep(*gemm, soc, bounds);
     const auto own = solve_gemm(*part.program, part.sizes, *gemm, soc, bounds);
     if (!own) return own.error();
     return *own ? **own : sweep(*gemm, soc, bounds);

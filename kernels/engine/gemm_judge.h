@@ -142,6 +142,7 @@ inline Result<GemmVerdict> judge_gemm(const Part& fused, const std::vector<Part>
     verdict.alone_tiling = before->alone.tiling;
     verdict.alone_cost = before->alone.cost;
     if (const auto refusal = refusal_of(*fused.program, soc)) return refuse(verdict, *refusal);
+    if (const auto refusal = scattered(*fused.program, fused.sizes, *gemm)) return refuse(verdict, *refusal);
     GemmOverflow overflow;
     const auto own = solve_gemm(*fused.program, fused.sizes, *gemm, soc, bounds, {}, &overflow);
     if (!own) return own.error();
@@ -169,7 +170,9 @@ inline Result<GemmSolution> estimate_gemm(const Part& part, const Soc& soc, cons
     if (part.program->family != Family::matmul) return wrong("wanted a matmul program");
     const auto gemm = bind_gemm(*part.program, part.sizes);
     if (!gemm) return gemm.error();
-    if (const auto refusal = refusal_of(*part.program, soc))
+    auto refusal = refusal_of(*part.program, soc);
+    if (!refusal) refusal = scattered(*part.program, part.sizes, *gemm);
+    if (refusal)
         return wrong(refusal->code + ": " + refusal->message);
     GemmOverflow overflow;
     const auto own = solve_gemm(*part.program, part.sizes, *gemm, soc, bounds, {}, &overflow);

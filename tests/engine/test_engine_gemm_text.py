@@ -123,8 +123,15 @@ def test_what_is_contiguous_follows_from_the_order() -> None:
 
 def test_an_operand_that_lies_along_no_axis_of_its_matrix_is_refused() -> None:
     text = HEADS.replace("<0 2 1 3> (d0, d1, 12*64)", "<0 2 3 1>")
-    with pytest.raises(ValueError, match="left is contiguous along no axis"):
-        _engine.bind_gemm(_engine.Program(text), [2, 128, 197])
+    with pytest.raises(ValueError, match="axis-not-trailing: x0 has no run of elements"):
+        _engine.solve_gemm(_engine.Program(text), [2, 128, 197], _engine.soc("Ascend910B3"), _engine.Bounds())
+
+
+def test_an_output_that_no_block_transfer_could_write_is_refused() -> None:
+    text = GEMM.replace("\nout v2", "\nout v2 <1 0>")
+    assert text != GEMM
+    with pytest.raises(ValueError, match="axis-not-trailing: v2 has no run of elements"):
+        _engine.solve_gemm(_engine.Program(text), [100, 200, 300], _engine.soc("Ascend910B3"), _engine.Bounds())
 
 
 def test_sizes_are_checked() -> None:
