@@ -33,6 +33,8 @@ class Epilogue:
             return Miss("crosses-reduction", text, step.index, {"row": trait.row})
         if self.is_operand(step):
             return self._operand(step, trait)
+        if not set(self.product.node.inputs[2:]).isdisjoint(step.outputs):  # the product's own lines come first
+            return self._makes_operand(step, f"it makes what {self.product.label} adds")
         folded = {n for s in self.before for n in (s.node.inputs[0], *s.outputs)}
         if not folded.isdisjoint(step.inputs):
             return self._makes_operand(step, f"it reads what {self.product.label} reads in another order")

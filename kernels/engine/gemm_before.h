@@ -57,7 +57,8 @@ inline std::optional<Refusal> scattered(const Program& program, const std::vecto
     }
     for (const auto& output : program.outputs) look(output.value, output.order);
     if (name.empty()) return std::nullopt;
-    return Refusal{"axis-not-trailing", name + " has no run of elements that a block transfer could move", "strides"};
+    return Refusal{"axis-not-trailing", name + " has no run of elements that a block transfer could move",
+                   "strides"};
 }
 
 // The sum of launches; with two streams, of those that use the same cores.
@@ -124,7 +125,8 @@ inline Bounds unreserved(Bounds bounds) {
 inline Result<GemmSolution> price_gemm(const Part& part, const Soc& soc, const Bounds& bounds) {
     const auto gemm = bind_gemm(*part.program, part.sizes);
     if (!gemm) return gemm.error();
-    if (refusal_of(*part.program, soc) || scattered(*part.program, part.sizes, *gemm)) return sweep(*gemm, soc, bounds);
+    if (refusal_of(*part.program, soc) || scattered(*part.program, part.sizes, *gemm))
+        return sweep(*gemm, soc, bounds);
     const auto own = solve_gemm(*part.program, part.sizes, *gemm, soc, bounds);
     if (!own) return own.error();
     return *own ? **own : sweep(*gemm, soc, bounds);

@@ -172,8 +172,7 @@ inline Result<GemmSolution> estimate_gemm(const Part& part, const Soc& soc, cons
     if (!gemm) return gemm.error();
     auto refusal = refusal_of(*part.program, soc);
     if (!refusal) refusal = scattered(*part.program, part.sizes, *gemm);
-    if (refusal)
-        return wrong(refusal->code + ": " + refusal->message);
+    if (refusal) return wrong(refusal->code + ": " + refusal->message);
     GemmOverflow overflow;
     const auto own = solve_gemm(*part.program, part.sizes, *gemm, soc, bounds, {}, &overflow);
     if (!own) return own.error();

@@ -136,6 +136,12 @@ REFUSED = {
         "g (float[128,64] x) => (float[64,64] y) { t = Transpose (x)\n y = MatMul (t, x) }",
         "Transpose", "nothing-to-join", "reads the same tensor twice",
     ),
+    "what makes the addend of a Gemm": (
+        "g (float[b,s,64] x, float[64,96] w, float[96] c) => (float[b,s,96] y) <int64[2] flat = {-1, 64}> "
+        "{ h = Shape <end = 2> (x)\n k = Constant <value_ints = [96]> ()\n sh = Concat <axis = 0> (h, k)\n"
+        " r = Reshape (x, flat)\n n = Neg (c)\n g = Gemm (r, w, n)\n y = Reshape (g, sh) }",
+        "Neg", "nothing-to-join", "operands of a product are read as they are",
+    ),
     "no product": (
         "g (float[128,64] x) => (float[64,128] y) { t = Transpose (x)\n y = Neg (t) }",
         "Transpose", "own-kernel", "no product beside it",
@@ -172,7 +178,7 @@ def test_random_paths_around_a_product() -> None:
 
 
 def _path(rng: np.random.Generator) -> str:
-    """[2,3,4,6] × [2,3,6,5] with a random permutation and perhaps a regrouping on each side and behind."""
+    """[2,3,4,6] by [2,3,6,5] with a random permutation and perhaps a regrouping on each side and behind."""
     size = dict(zip("bhmkn", (2, 3, 4, 6, 5), strict=True))
     body: list[str] = []
     inputs: list[str] = []
