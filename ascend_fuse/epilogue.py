@@ -116,8 +116,8 @@ def best(
         if _feeds(planner, rest, steps):
             continue
         verdict = planner.verdict(steps, built)
-        if verdict.miss is not None:
-            reason = reason or verdict.miss
+        if isinstance(verdict, Miss):
+            reason = reason or verdict
             continue
         total = verdict.after_us + price(planner, rest)
         if found is None or total < found.total_us:
@@ -131,7 +131,7 @@ def price(planner: Planner, steps: Sequence[Step]) -> float:
         closed = planner.grower.close(list(steps), {})
         if not isinstance(closed, Miss):
             verdict = planner.verdict(*closed)
-            if verdict.miss is None:
+            if isinstance(verdict, Judged):
                 return verdict.after_us + own_us(planner, [s for s in steps if s not in closed[0]])
     return own_us(planner, steps)
 

@@ -15,6 +15,7 @@ from ascend_fuse.region.step import embedded
 
 DOMAIN = "ai.ascendfuse"
 VERSION = 1
+OPERANDS = 2  # of a product: the first inputs of its region
 _SHARED = ("program", "rules", "soc", "fuse_enable", "block_dim", "buffer_num", "l1_budget", "ub_budget")
 _OWN = {"matmul": ("tile_m", "tile_n", "tile_k", "fuse_tiles")}
 
@@ -38,15 +39,17 @@ class Body:
 def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str], family: str) -> Body:
     """The body of a region; nodes in list order, the constants that the region carries in front of their readers.
 
-    A product reads the first two inputs, other nodes the last of those that are the same tensor.
+    A product alone reads the first two inputs; a constant among them that other nodes read is carried as well.
     """
-    names = {n: f"i{k}" for k, n in enumerate(inputs)} | {n: f"o{k}" for k, n in enumerate(outputs)}
+    operands = OPERANDS if family == "matmul" else 0
+    names = {n: f"i{k}" for k, n in enumerate(inputs) if k >= operands} | {n: f"o{k}" for k, n in enumerate(outputs)}
     constants, values = count(), count()
     made: list[NodeProto] = []
     source: list[list[object]] = []
     inner = {o for n in nodes for o in n.outputs if o}
     for node in nodes:
-        for name in node.inputs:
+        own = operands if node.op in ("MatMul", "Gemm") else 0
+        for name in node.inputs[own:]:
             if name and name not in names and name not in inner:
                 names[name] = f"c{next(constants)}"
                 made.append(_constant(view, name, names[name]))
@@ -54,9 +57,7 @@ def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs:
         for name in node.outputs:
             if name and name not in names:
                 names[name] = f"t{next(values)}"
-        made.append(_bare(node, names))
-        if family == "matmul" and node.op in ("MatMul", "Gemm"):
-            made[-1].input[:2] = ["i0", "i1"]
+        made.append(_bare(node, [*(f"i{k}" for k in range(own)), *(i and names[i] for i in node.inputs[own:])], names))
         entry: list[object] = [node.index, node.proto.name, list(node.outputs)]
         more = [[p.key, p.value] for p in node.proto.metadata_props]
         source.append([*entry, node.proto.doc_string, *more] if node.proto.doc_string or more else entry)
@@ -86,8 +87,8 @@ def _constant_entry(view: View, name: str) -> list[object]:
     return [-1, "", [name]] if maker is None else [maker.index, maker.proto.name, [name]]
 
 
-def _bare(node: Node, names: Mapping[str, str]) -> NodeProto:
-    """The node without name, documentation and trailing empty operands (they crash some ORT levels)."""
+def _bare(node: Node, inputs: list[str], names: Mapping[str, str]) -> NodeProto:
+    """The node on these inputs, nameless; documentation and trailing empty operands (they crash some ORT levels) go."""
     out = NodeProto()
     out.CopyFrom(node.proto)
     for field in ("name", "doc_string", "input", "output"):
@@ -97,9 +98,8 @@ def _bare(node: Node, names: Mapping[str, str]) -> NodeProto:
     del out.metadata_props[:]
     for a in out.attribute:
         a.ClearField("doc_string")
-    inputs = list(node.inputs)
     while inputs and not inputs[-1]:
         inputs.pop()
-    out.input.extend(names[i] if i else "" for i in inputs)
+    out.input.extend(inputs)
     out.output.extend(names[o] if o else "" for o in node.outputs)
     return out
