@@ -173,16 +173,18 @@ def check_programs(graph: RandomScopes, fused: onnx.ModelProto) -> None:
             except UsageError:
                 continue  # the sizes do not bind: the node is executed by its body
             for name, got in zip(node.output, ours, strict=True):
-                if not _near(values[name], got):
+                if not _near(values[name], got, 2e-2 if "f16" in print_program(program) else 1e-3):
                     raise Violation("program differs", f"{name} for {sizes}\n{print_program(program)}")
 
 
-def _near(want: np.ndarray, got: np.ndarray) -> bool:
-    """Alike but for rounding, of nearly all elements: one at a jump, beside a huge sum, or that overflows may differ."""
+def _near(want: np.ndarray, got: np.ndarray, share: float) -> bool:
+    """Alike but for rounding, most elements: one at a jump, beside a huge sum, or that overflows may differ.
+
+    ONNX Runtime leaves out the rounding of half values between its casts, so that `share` is theirs in all of a program.
+    """
     if want.shape != got.shape or want.dtype != got.dtype:
         return False
     w, g = want.astype(np.float64), got.astype(np.float64)
-    share = 2e-2 if want.dtype == np.float16 else 1e-3
     with np.errstate(all="ignore"):
         near = np.isclose(g, w, rtol=share, atol=share, equal_nan=True) | ~np.isfinite(w) | ~np.isfinite(g)
         near |= (np.abs(w) > 1e4) | (np.abs(g) > 1e4)
