@@ -122,8 +122,8 @@ def best(
         if _feeds(planner, rest, steps):
             continue
         verdict = planner.verdict(steps, built)
-        if verdict.miss is not None:
-            reason = reason or verdict.miss
+        if isinstance(verdict, Miss):
+            reason = reason or verdict
             continue
         left = [s for s in operands if s not in steps]
         total = verdict.after_us + own_us(planner, left) + price(planner, rest)
@@ -139,7 +139,7 @@ def price(planner: Planner, steps: Sequence[Step]) -> float:
         closed = planner.grower.close(joinable, {})
         if not isinstance(closed, Miss):
             verdict = planner.verdict(*closed)
-            if verdict.miss is None:
+            if isinstance(verdict, Judged):
                 return verdict.after_us + own_us(planner, [s for s in steps if s not in closed[0]])
     return own_us(planner, steps)
 

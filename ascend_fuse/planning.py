@@ -168,11 +168,8 @@ class Planner:
         """Whether a product before it took a part of a region of rows that pays."""
         if not any(m.rule.family == "matmul" for m in self.anchors):
             return False
-        try:
-            verdict = self.verdict(steps, built)
-        except UsageError:
-            return False
-        return verdict.miss is None and take_from_row(self, steps, verdict.after_us)
+        verdict = self.verdict(steps, built)
+        return isinstance(verdict, Judged) and take_from_row(self, steps, verdict.after_us)
 
     def is_product(self, step: Step) -> bool:
         profile = self.grower.profile(step)
@@ -215,9 +212,18 @@ class Planner:
         profile = self.grower.profile(step)
         return isinstance(profile, Profile) and (profile.trait.reduces or profile.trait.moves)
 
-    def verdict(self, steps: Sequence[Step], built: Built) -> Judged:
-        """The engine's answer for a region. Raises UsageError when the sizes exceed what the engine counts."""
-        return judge(self.engine, self.estimate.part(built), self._parts(steps))
+    def verdict(self, steps: Sequence[Step], built: Built) -> Judged | Miss:
+        """The engine's answer for a region that pays, else why not.
+
+        Raises UsageError when sizes that the user gave exceed what the engine counts.
+        """
+        try:
+            found = judge(self.engine, self.estimate.part(built), self._parts(steps))
+        except UsageError as e:
+            if isinstance(self.sizes, Sizes) and self.sizes.given:  # else the model has such shapes
+                raise
+            return Miss("shape-mismatch", e.what)
+        return found if found.miss is None else found.miss
 
     def launched(self, steps: Sequence[Step]) -> int:
         """How many launches the steps are now."""
@@ -234,15 +240,9 @@ class Planner:
 
     def judge(self, steps: Sequence[Step], built: Built, ignored: bool) -> bool:
         """Choose the region if it pays; an `ignored` one is refused, yet kept from others as if it were chosen."""
-        try:
-            verdict = self.verdict(steps, built)
-        except UsageError as e:
-            if isinstance(self.sizes, Sizes) and self.sizes.given:  # else the model has such shapes
-                raise
-            self._refuse(steps, Miss("shape-mismatch", e.what))
-            return False
-        if verdict.miss is not None:
-            self._refuse(self._blamed(steps, verdict.miss.code), verdict.miss)
+        verdict = self.verdict(steps, built)
+        if isinstance(verdict, Miss):
+            self._refuse(self._blamed(steps, verdict.code), verdict)
             return False
         if ignored:
             self._claim(steps)

@@ -21,21 +21,26 @@ def take(planner: Planner, nodes: frozenset[int]) -> None:
     if not free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
         _lack(planner, wanted, {}, "a node of it is in no step or in another region")
         return
-    products = [s for s in wanted if planner.is_product(s)]
-    seeds = products or [
-        seed_of(m, planner.view, planner.grower) for m in sorted(planner.inside(nodes), key=precedence)
-    ]
-    seed = next((s for s in (*seeds, *wanted) if isinstance(planner.grower.profile(s), Profile)), None)
-    if seed is None:
-        return  # each step has its own reason
-    planner.grower.free = set(nodes)
-    growth = planner.grower.grow(seed, wanted)
-    closed = planner.grower.close(growth.steps, growth.refused)
-    planner.grower.free = free
-    if isinstance(closed, Miss) or len(closed[0]) < len(wanted):
-        _lack(planner, wanted, growth.refused, closed.message if isinstance(closed, Miss) else "")
-    else:
-        planner.judge(*closed, ignored=False)
+    failed: tuple[Mapping[int, Miss], str] | None = None
+    for seed in _seeds(planner, wanted, nodes):
+        planner.grower.free = set(nodes)
+        growth = planner.grower.grow(seed, wanted)
+        closed = planner.grower.close(growth.steps, growth.refused)
+        planner.grower.free = free
+        if not isinstance(closed, Miss) and len(closed[0]) == len(wanted):
+            planner.judge(*closed, ignored=False)
+            return
+        failed = failed or (growth.refused, closed.message if isinstance(closed, Miss) else "")
+    if failed is not None:  # else each step has its own reason
+        _lack(planner, wanted, *failed)
+
+
+def _seeds(planner: Planner, steps: Sequence[Step], nodes: frozenset[int]) -> list[Step]:
+    """Where planning may have begun: at the product, else at an anchor or, where that reached not all, any step."""
+    anchors = [seed_of(m, planner.view, planner.grower) for m in sorted(planner.inside(nodes), key=precedence)]
+    products = [s for s in steps if planner.is_product(s)]
+    found = dict.fromkeys(products or [*anchors, *steps])
+    return [s for s in found if isinstance(planner.grower.profile(s), Profile)]
 
 
 def _lack(planner: Planner, steps: Sequence[Step], refused: Mapping[int, Miss], why: str) -> None:

@@ -15,6 +15,7 @@ from ascend_fuse.region.step import embedded
 
 DOMAIN = "ai.ascendfuse"
 VERSION = 1
+PRODUCTS = {"MatMul": (0, 1), "Gemm": (0, 1)}  # which inputs are left and right, the first two of the region
 _SHARED = ("program", "rules", "soc", "fuse_enable", "block_dim", "buffer_num", "l1_budget", "ub_budget")
 _OWN = {"matmul": ("tile_m", "tile_n", "tile_k", "fuse_tiles")}
 
@@ -38,15 +39,19 @@ class Body:
 def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str], family: str) -> Body:
     """The body of a region; nodes in list order, the constants that the region carries in front of their readers.
 
-    A product reads the first two inputs, other nodes the last of those that are the same tensor.
+    What a product reads itself of the first two inputs nobody else does; a constant among them that other nodes read
+    is carried as well.
     """
-    names = {n: f"i{k}" for k, n in enumerate(inputs)} | {n: f"o{k}" for k, n in enumerate(outputs)}
+    direct = _direct(nodes, inputs) if family == "matmul" else {}
+    names = {n: f"i{k}" for k, n in enumerate(inputs) if k not in direct.values()}
+    names |= {n: f"o{k}" for k, n in enumerate(outputs)}
     constants, values = count(), count()
     made: list[NodeProto] = []
     source: list[list[object]] = []
     inner = {o for n in nodes for o in n.outputs if o}
     for node in nodes:
-        for name in node.inputs:
+        own = direct if node.op in PRODUCTS else {}
+        for name in (n for k, n in enumerate(node.inputs) if k not in own):
             if name and name not in names and name not in inner:
                 names[name] = f"c{next(constants)}"
                 made.append(_constant(view, name, names[name]))
@@ -54,9 +59,8 @@ def make_body(view: View, nodes: Sequence[Node], inputs: Sequence[str], outputs:
         for name in node.outputs:
             if name and name not in names:
                 names[name] = f"t{next(values)}"
-        made.append(_bare(node, names))
-        if family == "matmul" and node.op in ("MatMul", "Gemm"):
-            made[-1].input[:2] = [f"i{k}" if n == inputs[k] else names[n] for k, n in enumerate(node.inputs[:2])]
+        read = [f"i{own[k]}" if k in own else n and names[n] for k, n in enumerate(node.inputs)]
+        made.append(_bare(node, read, names))
         entry: list[object] = [node.index, node.proto.name, list(node.outputs)]
         more = [[p.key, p.value] for p in node.proto.metadata_props]
         source.append([*entry, node.proto.doc_string, *more] if node.proto.doc_string or more else entry)
@@ -80,14 +84,20 @@ def _constant(view: View, name: str, target: str) -> NodeProto:
     return helper.make_node("Constant", [], [target], value=numpy_helper.from_array(value))
 
 
+def _direct(nodes: Sequence[Node], inputs: Sequence[str]) -> dict[int, int]:
+    """Which input of the region each operand of its product is that it reads itself, not through a Transpose."""
+    product = next(n for n in nodes if n.op in PRODUCTS)
+    return {at: k for k, at in enumerate(PRODUCTS[product.op]) if product.inputs[at] == inputs[k]}
+
+
 def _constant_entry(view: View, name: str) -> list[object]:
     """A constant has the place of its node; an initializer has none."""
     maker = view.producer(name)
     return [-1, "", [name]] if maker is None else [maker.index, maker.proto.name, [name]]
 
 
-def _bare(node: Node, names: Mapping[str, str]) -> NodeProto:
-    """The node without name, documentation and trailing empty operands (they crash some ORT levels)."""
+def _bare(node: Node, inputs: list[str], names: Mapping[str, str]) -> NodeProto:
+    """The node on these inputs, nameless; documentation and trailing empty operands (they crash some ORT levels) go."""
     out = NodeProto()
     out.CopyFrom(node.proto)
     for field in ("name", "doc_string", "input", "output"):
@@ -97,9 +107,8 @@ def _bare(node: Node, names: Mapping[str, str]) -> NodeProto:
     del out.metadata_props[:]
     for a in out.attribute:
         a.ClearField("doc_string")
-    inputs = list(node.inputs)
     while inputs and not inputs[-1]:
         inputs.pop()
-    out.input.extend(names[i] if i else "" for i in inputs)
+    out.input.extend(inputs)
     out.output.extend(names[o] if o else "" for o in node.outputs)
     return out

@@ -34,6 +34,8 @@ def product(node: Node, view: View) -> Trait | Miss:
     """A product of matrices; what is added behind it is the one tensor that lies on the space as others do."""
     if node.op == "Gemm" and view.opset < GEMM_SINCE:
         return refused(node, "broadcast", f"Gemm of opset {view.opset} broadcasts by an attribute")
+    if node.operand(2) and node.attribute("beta", 1.0) == 0.0:
+        return refused(node, "beta", "Gemm with beta 0 does not read C: 0 · C would be no number where C is none")
     names = [name for name, _ in operands_of(node)]
     for name in names:
         dtype = view.type_of(name).dtype

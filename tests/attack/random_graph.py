@@ -32,8 +32,10 @@ class RandomGraph:
 
     KINDS = tuple(
         "binary binary unary unary compare choose cast reduce row slice split concat unsqueeze expand fold power silu "
-        "identity branch product product gemm".split()
+        "identity branch".split()
     )
+
+    sealed = False  # inside a function: nothing may come from outside
 
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
@@ -203,30 +205,6 @@ class RandomGraph:
     def identity(self) -> None:
         if (a := self.pick("f32", "bool")) is not None:
             self.add("Identity", [a[0]], (a[1], a[2]))
-
-    def product(self) -> None:
-        """Of a value with a weight, or with one of as many axes; what is behind it comes of itself."""
-        if (a := self.pick("f32", "f16", rank=2)) is not None and isinstance(a[2][-1], int):
-            width = self.r.choice((1, 4, *(d for d in self.dims if isinstance(d, int))))
-            like = [t for t in self.tensors if t[1] == a[1] and len(t[2]) == 2 and t[2][0] == a[2][-1]]
-            if like and self.r.random() < 0.5:
-                b = self.r.choice(like)
-            else:
-                b = self.constant(self.rng.standard_normal((a[2][-1], width)), NUMPY[a[1]]), a[1], (a[2][-1], width)
-            self.add("MatMul", [a[0], b[0]], (a[1], (*a[2][:-1], b[2][-1])))
-
-    def gemm(self) -> None:
-        if (a := self.pick("f32", rank=2)) is not None and len(a[2]) == 2:
-            turned, across = self.r.choice((0, 1)), self.r.choice((0, 1))
-            m, k = a[2][::-1] if turned else a[2]
-            if not isinstance(k, int):
-                return
-            n = self.r.choice((1, 4, 6))
-            w = self.constant(self.rng.standard_normal((n, k) if across else (k, n)), np.float32)
-            shape = self.r.choice(((), (n,), (1, n), (1, 1)))
-            more = [self.constant(self.rng.standard_normal(shape), np.float32)] if self.r.random() < 0.7 else []
-            scale = self.r.choice(({}, {"alpha": 0.5}, {"alpha": 1.5, "beta": 0.25}, {"beta": 2.0}))
-            self.add("Gemm", [a[0], w, *more], ("f32", (m, n)), transA=turned, transB=across, **scale)
 
     def branch(self) -> None:
         if (a := self.pick("f32")) is not None:

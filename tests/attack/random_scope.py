@@ -25,7 +25,6 @@ class RandomScopes(RandomModel):
     def __init__(self, seed: int) -> None:
         self.functions: list[onnx.FunctionProto] = []
         self.depth = 0
-        self.sealed = False  # inside a function: nothing may come from outside
         super().__init__(seed)
 
     def constant(self, value: object, dtype: type[np.generic]) -> str:
