@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ascend_fuse.candidate import Candidate
 from ascend_fuse.graph.view import Node
 from ascend_fuse.plan import NearMiss, Totals
 from ascend_fuse.reason import Miss
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What planning found in one graph."""
+    """What planning found in one graph; `candidates`: all that was judged, in that order."""
 
     chosen: tuple[Chosen, ...]
     misses: tuple[NearMiss, ...]
     before: Totals
     after: Totals
+    candidates: tuple[Candidate, ...] = ()
 
 
 def account(planner: Planner, told: Iterable[Node]) -> Outcome:
@@ -47,7 +49,10 @@ def account(planner: Planner, told: Iterable[Node]) -> Outcome:
     near = [m for m in planner.near if m.node in asked and m.node not in fused and (m.node, m.code) not in known]
     misses += [_told(planner, m.node, m, costs) for m in near]
     chosen = sorted(planner.chosen, key=lambda c: c.nodes)
-    return Outcome(tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after)
+    return Outcome(
+        tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after,
+        tuple(planner.candidates),
+    )  # fmt: skip
 
 
 def _told(planner: Planner, index: int, miss: Miss, costs: Mapping[int, Totals]) -> NearMiss:
