@@ -80,7 +80,6 @@ class Detail:
     gain: Mapping[str, float]
     buffers: tuple[Buffer, ...]
     turning: Turning | None
-    fixpipe: bool  # what empties L0C; else the vector pipe does
 
     @property
     def gain_us(self) -> float:
@@ -146,7 +145,6 @@ def detail(engine: Engine, candidate: Candidate) -> Detail:
         candidate, v.fuse, v.code, v.message, _decides(v), v.before_us, v.after_us, wanted, v.without_us,
         v.assumed_share, int(v.cores_before), int(v.cores_after), launches, after, tiling_of(v) if after else None,
         _gain(v) if after else {}, _buffers(v, engine.soc), _turning(v, launches, after, limits),
-        engine.soc.supports_fixpipe,
     )  # fmt: skip
 
 

@@ -122,7 +122,7 @@ def _times(subject: str, d: Detail) -> Section:
     rows = [_launch_row(d, x) for x in d.launches]
     total = tuple(us(sum(getattr(x, f) for x in d.launches)) for f in _fields(d))
     traffic = quantity.size(sum(x.hbm_bytes for x in d.launches))
-    rows.append(("before", quantity.count(d.cores_before), *total, traffic, ""))
+    rows.append(("before", "", *total, traffic, ""))
     if d.fused is not None:
         rows.append(("after", *_launch_row(d, d.fused)[1:]))
     line = "A launch takes its cost, the heads of its pipes, then as long as the slowest of what overlaps."
@@ -144,11 +144,9 @@ def _launch_row(d: Detail, x: Launch) -> tuple[str, ...]:
 
 
 def pipe_name(d: Detail, pipe: str) -> str:
-    """The pipe as the field calls it: there is one MTE2 without a product; where no FixPipe is, L0C is copied to UB."""
+    """The pipe as the field calls it; without a product there is one MTE2."""
     if pipe == "aiv_mte2" and not _has_product(d):
         return "MTE2"
-    if pipe == "fixpipe" and not d.fixpipe:
-        return "L0C to UB"
     return PIPES.get(pipe, pipe)
 
 
@@ -164,7 +162,8 @@ def time_picture(d: Detail) -> Picture:
     if d.fused is not None:
         segments = tuple(Segment(kind, length) for kind, length in _parts(d, d.fused))
         bars.append(Bar("fused", segments, f"{us(d.fused.total_us)}, before {us(d.before_us)}"))
-    what = "Launches before, one behind the other, and the fused one, in µs to one scale."
+    after = ", and the fused one" if d.fused is not None else ""
+    what = f"Launches before, one behind the other{after}, in µs to one scale."
     return Picture("Time before and after", what, tuple(bars), "µs")
 
 
@@ -183,7 +182,7 @@ def _pipes(subject: str, d: Detail) -> Section:
         for kind, length in zip(("before", "after"), pair, strict=True):
             if kind == "before" or d.fused is not None:
                 bars.append(Bar(f"{pipe_name(d, pipe)}, {kind}", (Segment(kind, length),), us(length)))
-    rows = [(x.label, *(us(x.pipes.get(p, 0.0)) for p in known)) for x in d.launches]
+    rows = [(x.label, *(us(t) if (t := x.pipes.get(p)) else "" for p in known)) for x in d.launches]
     rows.append(("before", *(us(before) for before, _ in known.values())))
     if d.fused is not None:
         rows.append(("after", *(us(after) for _, after in known.values())))

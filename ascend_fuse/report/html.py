@@ -17,7 +17,7 @@ th { background: #f2f2f2; }
 .number { text-align: right; white-space: nowrap; }
 pre { background: #f6f6f6; padding: .75rem; overflow-x: auto; }
 figure { margin: 1rem 0; }
-svg { width: 100%; max-width: 60rem; height: auto; font: 12px system-ui, sans-serif; }
+svg { width: 100%; max-width: 60rem; height: auto; }
 """
 
 
@@ -53,11 +53,11 @@ def _section(section: Section, number: int) -> list[str]:
 
 
 def render_html(page: Page) -> str:
-    """The page as HTML, ending in a newline."""
+    """The page as HTML that is well-formed XML as well, ending in a newline."""
     title = _text(page.title)
     lines = [
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">', f"<title>{title}</title>",
+        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', f"<title>{title}</title>",
         f"<style>{STYLE}</style>", "</head>", "<body>", "<main>", f"<h1>{title}</h1>",
     ]  # fmt: skip
     for number, section in enumerate(page.sections, start=1):

@@ -24,7 +24,7 @@ def draw_svg(picture: Picture, name: str) -> str:
     width, height = LABEL + BARS + SAID, TOP + ROW * len(picture.bars) + 6
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-labelledby="{name}-title {name}-desc">',
+        f'font-family="system-ui, sans-serif" font-size="12" aria-labelledby="{name}-title {name}-desc">',
         f'<title id="{name}-title">{_text(picture.title)}</title>',
         f'<desc id="{name}-desc">{_text(_described(picture))}</desc>',
         "<defs>",

@@ -33,7 +33,7 @@ def verdict_section(e: Explained, spanned: str) -> Section:
     d = e.details[e.shown]
     lines = [f"Candidate {e.shown + 1}: {spanned}."]
     if e.reason:
-        lines.append(f"The node stayed for another reason than this verdict. {e.reason}.")
+        lines.append(f"The node stays {'all the same' if d.fuse else 'for another reason'}, {e.reason}.")
     lines += _decided(d)
     if d.turning is not None:
         lines += _rests(d, d.turning)
@@ -44,7 +44,7 @@ def verdict_section(e: Explained, spanned: str) -> Section:
 
 
 def _of(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+    return round(part / whole, 2) + 0.0 if whole else 0.0  # no -0 %
 
 
 def _decided(d: Detail) -> list[str]:
@@ -73,8 +73,8 @@ def _rests(d: Detail, t: Turning) -> list[str]:
     if before or after:
         most = f"no factor up to {MOST:g}"
         lines.append(
-            f"The verdict turns, while the same pipes stay the slowest, if all assumed figures were "
-            f"{_turns(t.both, ' times', most)}, or those of the fused launch alone {_turns(t.after, ' times', most)}."
+            f"The verdict turns, while the same pipes stay the slowest, at {_turns(t.both, ' times', most)} all assumed "
+            f"figures, or at {_turns(t.after, ' times', most)} those of the fused launch alone."
         )
     if any(x is not None for x in t.launch_us):
         lines.append(f"It turns at a launch cost of {_turns(t.launch_us, ' µs', '')}.")
