@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from ascend_fuse.candidate import Candidate
 from ascend_fuse.graph.view import Node
 from ascend_fuse.plan import NearMiss, Totals
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What planning found in one graph; `candidates`: all that was judged, in that order."""
+    """What planning found in one graph; `candidates`: all that was judged, in that order, then what never was."""
 
     chosen: tuple[Chosen, ...]
     misses: tuple[NearMiss, ...]
@@ -51,8 +52,18 @@ def account(planner: Planner, told: Iterable[Node]) -> Outcome:
     chosen = sorted(planner.chosen, key=lambda c: c.nodes)
     return Outcome(
         tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after,
-        tuple(planner.candidates),
+        (*planner.candidates, *_lone(planner, misses)),
     )  # fmt: skip
+
+
+def _lone(planner: Planner, misses: Iterable[NearMiss]) -> Iterator[Candidate]:
+    """The nodes that have a program and were judged with no other."""
+    judged = {k for c in planner.candidates for k in c.nodes}
+    for index in dict.fromkeys(m.node for m in misses if m.node not in judged and m.node in planner.grower.steps):
+        profile = planner.profile_of(index)
+        if isinstance(profile, Profile):
+            label, part = planner.view.nodes[index].label, planner.estimate.part(profile.alone)
+            yield Candidate("", (index,), (label,), part, ((label, part),))
 
 
 def _told(planner: Planner, index: int, miss: Miss, costs: Mapping[int, Totals]) -> NearMiss:

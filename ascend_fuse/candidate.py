@@ -12,6 +12,7 @@ class Candidate:
     """One region that was judged, chosen or not: its nodes as a plan counts them, in the order of the list.
 
     `fused` is its program at the sizes it was judged for, `launches` the programs of its nodes, each with its name.
+    A node that was judged with no other is one with itself: nothing was judged.
     """
 
     graph: str
@@ -19,3 +20,8 @@ class Candidate:
     names: tuple[str, ...]
     fused: Part
     launches: tuple[tuple[str, Part], ...]
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is more than one node by itself."""
+        return len(self.launches) > 1

@@ -89,12 +89,16 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What was judged with one node, in that order; `shown`: the position of the one that decided, -1 for none."""
+    """What was judged with one node, in that order; `shown`: the position of the one that decided, -1 for none.
+
+    `alone`: the node as it is launched by itself, where nothing was judged.
+    """
 
     subject: str
     details: tuple[Detail, ...]
     shown: int
     reason: str = ""  # why the node stayed, where that is not the verdict shown
+    alone: Detail | None = None
 
 
 def explained(engine: Engine, plan: Plan, candidates: Sequence[Candidate], names: Sequence[str]) -> list[Explained]:
@@ -125,7 +129,10 @@ def _of_region(engine: Engine, region: Region, name: str, candidates: Sequence[C
 def _of_misses(engine: Engine, misses: Sequence[NearMiss], candidates: Sequence[Candidate]) -> Explained:
     """The candidates with a node that stayed; the one whose verdict is its reason, else the one that gains most."""
     own = misses[0]
-    details = tuple(detail(engine, c) for c in candidates if c.graph == own.graph and own.node in c.nodes)
+    found = [c for c in candidates if c.graph == own.graph and own.node in c.nodes]
+    if found and not found[0].judged:
+        return Explained(own.name, (), -1, f"{own.miss.code}: {own.miss.message}", _alone(engine, found[0], own))
+    details = tuple(detail(engine, c) for c in found)
     said = {(m.miss.code, m.miss.message) for m in misses}
     at = [k for k, d in enumerate(details) if (d.code, d.message) in said]
     if at:
@@ -141,10 +148,23 @@ def detail(engine: Engine, candidate: Candidate) -> Detail:
     launches = tuple(_launch(label, *engine.price(part)) for label, part in candidate.launches)
     after = _launch("fused", v.tiling, v.cost) if v.after_us else None
     wanted = max(limits.min_gain * v.before_us, limits.min_gain_us)
+    used = _used(v.tiling) if after else _needed(v)
     return Detail(
         candidate, v.fuse, v.code, v.message, _decides(v), v.before_us, v.after_us, wanted, v.without_us,
         v.assumed_share, int(v.cores_before), int(v.cores_after), launches, after, tiling_of(v) if after else None,
-        _gain(v) if after else {}, _buffers(v, engine.soc), _turning(v, launches, after, limits),
+        _gain(v) if after else {}, _buffers(used, engine.soc), _turning(v, launches, after, limits),
+    )  # fmt: skip
+
+
+def _alone(engine: Engine, candidate: Candidate, miss: NearMiss) -> Detail:
+    """A node as it is launched by itself."""
+    ((label, part),) = candidate.launches
+    tiling, cost = engine.price(part)
+    x = _launch(label, tiling, cost)
+    buffers = _buffers(_used(tiling), engine.soc) if tiling.buffer_num else ()
+    return Detail(
+        candidate, False, miss.miss.code, miss.miss.message, "", x.total_us, 0.0, 0.0, 0.0, cost.assumed_share, x.cores,
+        0, (x,), None, None, {}, buffers, None,
     )  # fmt: skip
 
 
@@ -178,20 +198,27 @@ def _launch(label: str, tiling: _engine.Tiling | _engine.GemmTiling, cost: _engi
     )  # fmt: skip
 
 
-def _buffers(v: Solved, soc: _engine.Soc) -> tuple[Buffer, ...]:
-    """What the tiles use, or of an overflow the buffer that is too small."""
+def _used(tiling: _engine.Tiling | _engine.GemmTiling) -> list[tuple[str, int, int]]:
+    """Each buffer with what the tiles use and may use, bytes."""
+    if isinstance(tiling, _engine.GemmTiling):
+        return [(name, int(size), int(budget)) for name, (size, budget) in tiling.buffers]
+    return [("UB", int(tiling.ub_bytes), int(tiling.ub_budget))]
+
+
+def _needed(v: Solved) -> list[tuple[str, int, int]]:
+    """The buffer that is too small, with what the smallest tile needs and may use."""
+    if not v.code.endswith("-overflow"):
+        return []
+    budget = v.budget_bytes if isinstance(v, _engine.GemmVerdict) else v.ub_budget
+    return [(v.decides, int(v.need_bytes), int(budget))]
+
+
+def _buffers(found: Sequence[tuple[str, int, int]], soc: _engine.Soc) -> tuple[Buffer, ...]:
+    """Those that the chip has."""
     capacity = {
         "L1": soc.l1_size, "L0A": soc.l0_a_size, "L0B": soc.l0_b_size, "L0C": soc.l0_c_size, "BT": soc.bt_size,
         "UB": soc.ub_size,
     }  # fmt: skip
-    if not v.after_us:
-        budget = v.budget_bytes if isinstance(v, _engine.GemmVerdict) else v.ub_budget
-        overflow = v.code.endswith("-overflow")
-        found = [(v.decides, int(v.need_bytes), int(budget))] if overflow else []
-    elif isinstance(v, _engine.GemmVerdict):
-        found = [(name, int(size), int(budget)) for name, (size, budget) in v.tiling.buffers]
-    else:
-        found = [("UB", int(v.tiling.ub_bytes), int(v.tiling.ub_budget))]
     system = {"UB": soc.ub_reserved}
     return tuple(Buffer(n, size, budget, capacity[n], system.get(n, 0)) for n, size, budget in found if capacity[n])
 

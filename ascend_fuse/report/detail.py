@@ -23,7 +23,8 @@ PIPES = {
 def detail_json(e: Explained) -> dict[str, object]:
     """What was judged with one node; times to the nanosecond, as in a plan."""
     return {
-        "node": e.subject, "shown": e.shown, "reason": e.reason, "candidates": [_candidate_json(d) for d in e.details]
+        "node": e.subject, "shown": e.shown, "reason": e.reason, "candidates": [_candidate_json(d) for d in e.details],
+        "alone": None if e.alone is None else _candidate_json(e.alone),
     }  # fmt: skip
 
 
@@ -59,10 +60,11 @@ def _plain(value: object) -> object:
 def detail_sections(e: Explained) -> list[Section]:
     """All that is to be said of one node."""
     found = [_considered(e)]
-    if e.shown < 0:
+    d = e.details[e.shown] if e.shown >= 0 else e.alone
+    if d is None:
         return found
-    d = e.details[e.shown]
-    found.append(verdict_section(e, _spanned(d)))
+    if d is not e.alone:
+        found.append(verdict_section(e, _spanned(d)))
     found += [_times(e.subject, d), _pipes(e.subject, d)]
     if d.buffers:
         found.append(_buffers(e.subject, d))
@@ -78,7 +80,8 @@ def _considered(e: Explained) -> Section:
     """Every candidate that was judged with the node."""
     title = f"{e.subject}: candidates"
     if not e.details:
-        return Section(title, ("None was judged with this node: its reason was known before.",))
+        below = " Below is its launch as it is." if e.alone is not None else ""
+        return Section(title, (f"None was judged with this node, for the reason above.{below}",))
     rows = tuple(_row(k, d, k == e.shown) for k, d in enumerate(e.details))
     first = max(0, min(e.shown - CANDIDATES_SHOWN // 2, len(rows) - CANDIDATES_SHOWN))
     shown = rows[first : first + CANDIDATES_SHOWN]
@@ -122,7 +125,8 @@ def _times(subject: str, d: Detail) -> Section:
     rows = [_launch_row(d, x) for x in d.launches]
     total = tuple(us(sum(getattr(x, f) for x in d.launches)) for f in _fields(d))
     traffic = quantity.size(sum(x.hbm_bytes for x in d.launches))
-    rows.append(("before", "", *total, traffic, ""))
+    if len(rows) > 1:
+        rows.append(("before", "", *total, traffic, ""))
     if d.fused is not None:
         rows.append(("after", *_launch_row(d, d.fused)[1:]))
     line = "A launch takes its cost, the heads of its pipes, then as long as the slowest of what overlaps."
@@ -183,7 +187,8 @@ def _pipes(subject: str, d: Detail) -> Section:
             if kind == "before" or d.fused is not None:
                 bars.append(Bar(f"{pipe_name(d, pipe)}, {kind}", (Segment(kind, length),), us(length)))
     rows = [(x.label, *(us(t) if (t := x.pipes.get(p)) else "" for p in known)) for x in d.launches]
-    rows.append(("before", *(us(before) for before, _ in known.values())))
+    if len(rows) > 1:
+        rows.append(("before", *(us(b) for b, _ in known.values())))
     if d.fused is not None:
         rows.append(("after", *(us(after) for _, after in known.values())))
     columns = ("busy", *(pipe_name(d, p) for p in known))
@@ -200,7 +205,8 @@ def _buffers(subject: str, d: Detail) -> Section:
          quantity.size(b.reserve_bytes), quantity.portion(b.used_bytes / b.budget_bytes))
         for b in d.buffers if b.budget_bytes
     )  # fmt: skip
-    columns = ("buffer", "used" if d.tiling is not None else "needed", "budget", "capacity", "reserve", "of budget")
+    used = "needed" if d.code.endswith("-overflow") else "used"
+    columns = ("buffer", used, "budget", "capacity", "reserve", "of budget")
     lines = [tiling_line(d.tiling)] if d.tiling is not None else []
     lines += [
         f"{quantity.size(b.system_bytes)} of {b.name} are the system's; the rest of its reserve is what you set."
@@ -213,7 +219,7 @@ def _buffers(subject: str, d: Detail) -> Section:
 def buffer_picture(d: Detail) -> Picture:
     """Each buffer of a core: used, free, reserved, as shares of it; of one that overflows, as shares of the need."""
     what = "Each bar is the whole buffer: what the tiles use, what is free, what is reserved."
-    if d.tiling is None:
+    if any(b.used_bytes > b.budget_bytes for b in d.buffers):
         what = "The bar is what the smallest tile needs: what the buffer may hold, and what is too much."
     return Picture("Buffers of one core", what, tuple(_filled(b) for b in d.buffers))
 

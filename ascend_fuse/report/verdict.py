@@ -73,8 +73,9 @@ def _rests(d: Detail, t: Turning) -> list[str]:
     if before or after:
         most = f"no factor up to {MOST:g}"
         lines.append(
-            f"The verdict turns, while the same pipes stay the slowest, at {_turns(t.both, ' times', most)} all assumed "
-            f"figures, or at {_turns(t.after, ' times', most)} those of the fused launch alone."
+            f"While the same pipes stay the slowest, the verdict turns with all assumed figures at "
+            f"{_turns(t.both, ' times', most)}, with those of the fused launch alone at "
+            f"{_turns(t.after, ' times', most)}."
         )
     if any(x is not None for x in t.launch_us):
         lines.append(f"It turns at a launch cost of {_turns(t.launch_us, ' µs', '')}.")

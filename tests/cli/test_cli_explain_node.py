@@ -79,6 +79,20 @@ def test_a_node_that_stayed_is_shown_with_what_it_would_have_been(
     assert found["names"] == ["Softmax(a)", "Slice(l)", "Slice(r)", "Neg(n)", "Concat(y)"]
 
 
+def test_a_node_that_was_never_judged_is_shown_as_it_is(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "/encoder/layer.0/attention/self/MatMul_1"
+    document = json.loads(shown(capsys, "explain", layer, "--node", name, "--format", "json"))
+    (miss,), (judged,) = document["misses"], document["judged"]
+    alone = judged["alone"]
+    assert (judged["candidates"], judged["shown"], alone["fused"]) == ([], -1, None)
+    (launch,) = alone["launches"]
+    assert (launch["label"], launch["total_us"], launch["hbm_bytes"]) == (name, miss["time_us"], miss["hbm_bytes"])
+    assert [b["name"] for b in alone["buffers"]] == ["L1", "L0A", "L0B", "L0C", "BT", "UB"]
+    text = " ".join(shown(capsys, "explain", layer, "--node", name).split())
+    assert "Below is its launch as it is." in text and f"{name}: buffers" in text
+    assert f"{name}: verdict" not in text
+
+
 def test_reports_hold_the_pictures(layer: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / f"r.{ending}" for ending in ("html", "md", "json", "txt")]
     args = ["explain", layer, "--node", PRODUCT, "--node", STAYS]

@@ -9,9 +9,8 @@ from ascend_fuse.candidate import Candidate
 from ascend_fuse.detail import Detail, Explained, detail
 from ascend_fuse.engine import Engine, bounds, load_soc
 from ascend_fuse.report.detail import buffer_picture, detail_json, detail_sections, pipe_times, time_picture
-from ascend_fuse.report.page import Page, Section
+from ascend_fuse.report.page import Format, Page, Section
 from ascend_fuse.report.render import render_page
-from ascend_fuse.report.page import Format
 from ascend_fuse.turning import turning
 
 ADD = "elementwise 1 [d0]\nx0: f16[d0] = in\nx1: f16[d0] = in\nv0: f16[d0] = add x0, x1\nout v0"
@@ -138,7 +137,7 @@ def test_a_no_is_told_with_the_term_that_decides() -> None:
 def test_another_reason_and_none() -> None:
     d = checked("Ascend910B3", vector(64))
     assert "The node stays all the same, no-gain: because." in said(Explained("/Add", (d,), 0, "no-gain: because"))
-    assert "None was judged with this node" in said(Explained("/Add", (), -1))
+    assert "None was judged with this node, for the reason above." in said(Explained("/Add", (), -1))
 
 
 def test_the_document_has_the_figures() -> None:

@@ -54,7 +54,7 @@ def test_rounding_does_not_add_up() -> None:
 def rects(picture: Picture) -> list[tuple[str, float, float]]:
     """Title, left end and width of each rectangle behind the legend, in the picture's unit."""
     root = ElementTree.fromstring(draw_svg(picture, "p"))
-    found = [r for r in root.findall(f"{SVG}rect")][len(picture.kinds) :]
+    found = list(root.findall(f"{SVG}rect"))[len(picture.kinds) :]
     unit = picture.whole / BARS
     titles = [(r.findtext(f"{SVG}title") or "", r) for r in found]
     return [(t, (float(r.attrib["x"]) - LABEL) * unit, float(r.attrib["width"]) * unit) for t, r in titles]
