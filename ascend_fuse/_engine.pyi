@@ -126,6 +126,15 @@ class Cost:
     def bound(self) -> str:
         """launch, mte2, vector, mte3 or hbm."""
 
+class Gain:
+    """What the gain is made of; the five sum to it, negative where fusing costs."""
+
+    launch_us: Final[float]
+    head_us: Final[float]
+    product_us: Final[float]
+    epilogue_us: Final[float]  # of programs without a product: all of their work and traffic
+    overlap_us: Final[float]
+
 class Verdict:
     """Fuse or not. Tiling and cost are zero when nothing was solved."""
 
@@ -134,6 +143,8 @@ class Verdict:
     def code(self) -> str:
         """A reason code; empty when `fuse`."""
     message: Final[str]
+    decides: Final[str]  # launch, heads, epilogue, cores, casts, min_gain; UB; dtype
+    gain: Final[Gain]  # product and overlap are 0
     before_us: Final[float]
     after_us: Final[float]
     gain_us: Final[float]
@@ -167,6 +178,9 @@ def estimate(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -
 
 def solve(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> Tiling:
     """The tiling of `estimate`."""
+
+def price(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> tuple[Tiling, Cost]:
+    """A part as `judge` takes it: where no tile fits, one sweep over GM by an unknown kernel."""
 
 def judge(
     fused: Program, sizes: Sequence[int], parts: Sequence[tuple[Program, Sequence[int]]], soc: Soc, bounds: Bounds
@@ -224,15 +238,6 @@ class GemmCost:
     bound: Final[str]
     pipes: Final[dict[str, float]]
 
-class GemmGain:
-    """What the gain is made of; the five sum to it, negative where fusing costs."""
-
-    launch_us: Final[float]
-    head_us: Final[float]
-    product_us: Final[float]
-    epilogue_us: Final[float]
-    overlap_us: Final[float]
-
 class GemmVerdict:
     """Fuse or not. `alone_*`: the product's own launch, zero where no part is one."""
 
@@ -252,7 +257,7 @@ class GemmVerdict:
     cores_after: Final[int]
     need_bytes: Final[int]
     budget_bytes: Final[int]
-    gain: Final[GemmGain]
+    gain: Final[Gain]
     tiling: Final[GemmTiling]
     alone_tiling: Final[GemmTiling]
     cost: Final[GemmCost]
@@ -263,6 +268,9 @@ def bind_gemm(program: Program, sizes: Sequence[int]) -> Gemm:
 
 def solve_gemm(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> tuple[GemmTiling, GemmCost]:
     """One launch of a matmul program. ValueError, `code: …`, where the chip cannot run it."""
+
+def price_gemm(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> tuple[GemmTiling, GemmCost]:
+    """A product alone as `judge_gemm` takes it: without reserves; a roofline where the chip has no figures for it."""
 
 def class_choices(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> list[tuple[str, float]]:
     """(fuse_tiles, total µs) for each choice of tile classes, with the tiles of `solve_gemm`; all classes first."""

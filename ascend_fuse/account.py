@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ascend_fuse.candidate import Candidate
 from ascend_fuse.graph.view import Node
 from ascend_fuse.plan import NearMiss, Totals
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step
 
 if TYPE_CHECKING:
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What planning found in one graph."""
+    """What planning found in one graph; `candidates`: all that was judged, in that order, then what never was."""
 
     chosen: tuple[Chosen, ...]
     misses: tuple[NearMiss, ...]
     before: Totals
     after: Totals
+    candidates: tuple[Candidate, ...] = ()
 
 
 def account(planner: Planner, told: Iterable[Node]) -> Outcome:
@@ -47,7 +50,20 @@ def account(planner: Planner, told: Iterable[Node]) -> Outcome:
     near = [m for m in planner.near if m.node in asked and m.node not in fused and (m.node, m.code) not in known]
     misses += [_told(planner, m.node, m, costs) for m in near]
     chosen = sorted(planner.chosen, key=lambda c: c.nodes)
-    return Outcome(tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after)
+    return Outcome(
+        tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after,
+        (*planner.candidates, *_lone(planner, misses)),
+    )  # fmt: skip
+
+
+def _lone(planner: Planner, misses: Iterable[NearMiss]) -> Iterator[Candidate]:
+    """The nodes that have a program and were judged with no other."""
+    judged = {k for c in planner.candidates for k in c.nodes}
+    for index in dict.fromkeys(m.node for m in misses if m.node not in judged and m.node in planner.grower.steps):
+        profile = planner.profile_of(index)
+        if isinstance(profile, Profile):
+            label, part = planner.view.nodes[index].label, planner.estimate.part(profile.alone)
+            yield Candidate("", (index,), (label,), part, ((label, part),))
 
 
 def _told(planner: Planner, index: int, miss: Miss, costs: Mapping[int, Totals]) -> NearMiss:

@@ -119,6 +119,12 @@ class Engine:
                 self._products[key] = _engine.judge_gemm(*_bound(fused), _pairs(parts), self.soc, self.limits)
         return self._products[key]
 
+    def price(self, part: Part) -> tuple[_engine.Tiling, _engine.Cost] | tuple[_engine.GemmTiling, _engine.GemmCost]:
+        """One launch as a verdict takes it for what is fused."""
+        if is_product(part):
+            return _engine.price_gemm(*_bound(part), self.soc, self.limits)
+        return _engine.price(*_bound(part), self.soc, self.limits)
+
     def cost(self, part: Part) -> _engine.Cost | _engine.GemmCost | None:
         """The estimate of one launch; None when the chip cannot run it (another kernel has to)."""
         if part not in self._costs:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ascend_fuse.account import Outcome, account
+from ascend_fuse.candidate import Candidate
 from ascend_fuse.engine import Engine, Part
 from ascend_fuse.epilogue import attach, take_from_row
 from ascend_fuse.error import UsageError
@@ -72,6 +73,7 @@ class Planner:
         self.grower = Grower(view, self._steps(idioms), values)
         self.estimate = Estimate(view, engine, sizes)
         self.chosen: list[Chosen] = []
+        self.candidates: dict[Candidate, None] = {}  # in the order in which they were judged, each once
         self.reasons: dict[int, Miss] = {}
         self.beyond: dict[int, Miss] = {}  # why a step did not join the chosen region beside it
 
@@ -183,17 +185,17 @@ class Planner:
         for step in steps:
             self.reasons.setdefault(step.index, Miss(miss.code, miss.message, step.index, miss.figures, miss.rule))
 
-    def _parts(self, steps: Sequence[Step]) -> list[Part]:
-        """The programs of the nodes as they are launched today, an idiom's one by one."""
-        parts: list[Part] = []
+    def _launches(self, steps: Sequence[Step]) -> list[tuple[str, Part]]:
+        """The nodes as they are launched today, an idiom's one by one: names and programs."""
+        found: list[tuple[str, Part]] = []
         for step in order(steps):
             for node in step.nodes:
                 if not self.launches[node.index]:
                     continue
                 alone = self.profile_of(node.index)
                 if isinstance(alone, Profile):
-                    parts.append(self.estimate.part(alone.alone))
-        return parts
+                    found.append((node.label, self.estimate.part(alone.alone)))
+        return found
 
     def profile_of(self, index: int) -> Profile | Miss:
         """What a node is by itself, also inside an idiom."""
@@ -217,12 +219,16 @@ class Planner:
 
         Raises UsageError when sizes that the user gave exceed what the engine counts.
         """
+        fused, launches = self.estimate.part(built), self._launches(steps)
         try:
-            found = judge(self.engine, self.estimate.part(built), self._parts(steps))
+            found = judge(self.engine, fused, [part for _, part in launches])
         except UsageError as e:
             if isinstance(self.sizes, Sizes) and self.sizes.given:  # else the model has such shapes
                 raise
             return Miss("shape-mismatch", e.what)
+        nodes = tuple(sorted(n.index for s in steps for n in s.nodes))
+        names = tuple(self.view.nodes[k].label for k in nodes)
+        self.candidates[Candidate("", nodes, names, fused, tuple(launches))] = None
         return found if found.miss is None else found.miss
 
     def launched(self, steps: Sequence[Step]) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from onnx import ModelProto
 
 from ascend_fuse import __version__
+from ascend_fuse.candidate import Candidate
 from ascend_fuse.cleanup.claim import cleanups
 from ascend_fuse.cleanup.find import restricted
 from ascend_fuse.cleanup.model import Cleaned, clean_all, find_all
@@ -36,7 +37,7 @@ from ascend_fuse.resource import rules_dir
 from ascend_fuse.review import Review
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.pattern import Pattern
-from ascend_fuse.summary import Planned, digest, misses, regions, removed, times_of, totals
+from ascend_fuse.summary import Planned, candidates, digest, misses, regions, removed, times_of, totals
 
 Progress = Callable[[str, int, int], None]
 
@@ -76,6 +77,7 @@ class Run:
         self.numbers = Numbers()
         self._views: dict[str, View] = {}  # by path, of scopes that are as they were when it was made
         self.deleted: list[Cleanup] = []  # what changes nodes and the plan to apply no longer lists
+        self.candidates: tuple[Candidate, ...] = ()  # all regions that were judged
 
     @collecting_seldom()
     def fuse(self, review: Review | None = None, anew: bool = False) -> tuple[Plan, tuple[str, ...]]:
@@ -207,6 +209,7 @@ class Run:
         functions = Functions(self.model)
         main_first = [*planned[-1:], *planned[:-1]]
         before, after = totals(planned)
+        self.candidates = tuple(c for p in main_first for c in candidates(p))
         return self._filled(
             source, (*cleaned.cleanups, *redirected), tuple(r for p in main_first for r in regions(p, names)),
             tuple(m for p in main_first for m in misses(p, functions)), (before + cleaned.removed, after),

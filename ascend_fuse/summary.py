@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 
+from ascend_fuse.candidate import Candidate
 from ascend_fuse.cleanup.model import Found
 from ascend_fuse.emit.edit import Fused
 from ascend_fuse.engine import Engine
@@ -59,6 +60,12 @@ def _region(planned: Planned, fused: Fused, label: str) -> Region:
         tuple(planned.positions[k] for k in c.nodes), tuple(view.nodes[k].label for k in c.nodes), c.built.inputs,
         c.built.outputs, c.part[0], dict(zip(program.symbols, c.part[1], strict=True)), c.tiling, c.figures,
     )  # fmt: skip
+
+
+def candidates(planned: Planned) -> Iterable[Candidate]:
+    """All that was judged in the scope."""
+    for c in planned.outcome.candidates:
+        yield replace(c, graph=planned.scope.path, nodes=tuple(planned.positions[k] for k in c.nodes))
 
 
 def misses(planned: Planned, functions: Functions) -> Iterable[NearMiss]:

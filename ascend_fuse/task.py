@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import ModelProto
 
+from ascend_fuse.candidate import Candidate
 from ascend_fuse.config import Settings
 from ascend_fuse.delivery import Delivery, check_verifiable, compare
 from ascend_fuse.emit.inline import is_fused
@@ -35,7 +36,7 @@ GivenBack = Callable[[ModelProto], Any]
 class Result:
     """What `optimize` or `apply` did. `model` holds no external weights; `path` is where it was written, if it was.
 
-    `unchanged`: the model was already fused with the same options.
+    `unchanged`: the model was already fused with the same options. `candidates`: all regions that were judged.
     """
 
     plan: Plan = field(repr=False)
@@ -44,9 +45,10 @@ class Result:
     verification: Verification | None
     notes: tuple[str, ...]
     unchanged: bool = False
+    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
 
     def report(self, form: str = "text") -> str:
-        """The report as text, markdown or json."""
+        """The report as text, markdown, html or json."""
         from ascend_fuse.report.render import render
 
         return render(self, form)
@@ -100,19 +102,19 @@ def carry_out(model: Model, task: Task, progress: Progress | None = None, ready:
 
 def _planned(
     model: ModelProto, task: Task, ready: Preparation, tell: Progress, again: Callable[[], ModelProto]
-) -> tuple[ModelProto, Plan, tuple[str, ...]]:
-    """The model fused, its plan, notes; begun `again` without the regions of a plan that rest on deleted cleanups."""
+) -> tuple[ModelProto, Plan, tuple[str, ...], tuple[Candidate, ...]]:
+    """The model fused, its plan, notes, what was judged; begun `again` without what rests on deleted cleanups."""
     review, left_out = task.review, tuple[str, ...]()
     while True:
         run = Run(model, ready.engine, ready.rules, ready.options, tell)
         plan, notes = run.fuse(review, task.anew)
         if review is None:
-            return model, plan, notes
+            return model, plan, notes, run.candidates
         followed, more = review.followed(plan, run.deleted)
         left_out += more
         if len(followed.plan.regions) == len(review.plan.regions):
             own = "only the nodes of the plan were planned: the plan itself has the reasons why others stay"
-            return model, plan, (*notes, *left_out, own)
+            return model, plan, (*notes, *left_out, own), run.candidates
         review, model = followed, again()
 
 
@@ -127,7 +129,7 @@ def _fuse(
     """Fuse, verify, write; `again` reads the model anew."""
     delivery = task.delivery
     placings = delivery.placings(model)
-    model, plan, found = _planned(model, task, ready, tell, again)
+    model, plan, found, candidates = _planned(model, task, ready, tell, again)
     plan, notes = ready.stamped(plan), notes + found
     # a model that is fused anew has regions, one that is not is no longer fused
     unchanged = not plan.regions and is_fused(model)
@@ -137,7 +139,7 @@ def _fuse(
         verification = compare(model, check_verifiable(delivery.source), target, ready.options.dims)
     if target is not None and (verification is None or verification.ok):
         notes += tuple(p.note() for p in placings)
-    result = Result(plan, model, target, verification, notes, unchanged)
+    result = Result(plan, model, target, verification, notes, unchanged, candidates)
     _deliver(result, delivery, lambda: delivery.write(model, placings, unchanged=unchanged) if target else None)
     return result
 

@@ -34,7 +34,7 @@ def judge(engine: Engine, fused: Part, parts: Sequence[Part]) -> Judged:
     before = Totals(len(parts), int(v.before_bytes), v.before_us)
     after = Totals(1, int(v.after_bytes), v.after_us)
     miss = None if v.fuse else _refusal(v)
-    return Judged(miss, _tiling(v), Figures(before, after, v.assumed_share, v.cost.bound))
+    return Judged(miss, tiling_of(v), Figures(before, after, v.assumed_share, v.cost.bound))
 
 
 def _refusal(v: _engine.Verdict | _engine.GemmVerdict) -> Miss:
@@ -56,7 +56,7 @@ def _refusal(v: _engine.Verdict | _engine.GemmVerdict) -> Miss:
     return Miss(v.code, v.message, -1, figures)
 
 
-def _tiling(v: _engine.Verdict | _engine.GemmVerdict) -> Tiling | ProductTiling:
+def tiling_of(v: _engine.Verdict | _engine.GemmVerdict) -> Tiling | ProductTiling:
     """The tiling that the verdict is about."""
     t = v.tiling
     if isinstance(t, _engine.GemmTiling):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ascend_fuse.cli.option import SETTINGS, FormatOption, configured
+from ascend_fuse.cli.option import SETTINGS, FormatOption, ReportOption, configured
 from ascend_fuse.cli.progress import progress
 from ascend_fuse.config import Config, Settings
 from ascend_fuse.error import UsageError
@@ -19,6 +22,8 @@ from ascend_fuse.report.page import Format
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from ascend_fuse.report.explanation import Filter
+
 RULE = re.compile(r"[A-Za-z]{2,8}([0-9]{3}|[0-9]*[*?][0-9*?]*)")  # a code or a glob of codes
 PLANNING = [name for name in SETTINGS if name not in ("weights", "verify", "jobs")]
 
@@ -26,26 +31,34 @@ PLANNING = [name for name in SETTINGS if name not in ("weights", "verify", "jobs
 @configured(*PLANNING)
 def explain_command(
     what: Annotated[str, typer.Argument(metavar="MODEL|CODE", help="ONNX file, rule code or reason code.")],
-    node: Annotated[str, typer.Option("--node", metavar="NAME", help="Only the node of that name.")] = "",
+    node: Annotated[
+        list[str] | None,
+        typer.Option("--node", metavar="NAME", help="Only the node of that name, with all that was judged."),
+    ] = None,
     rule: Annotated[str, typer.Option("--rule", metavar="AF...", help="Only what this rule, or glob, is about.")] = "",
     code: Annotated[str, typer.Option("--code", metavar="REASON", help="Only near misses for this reason.")] = "",
+    report: ReportOption = None,
     form: FormatOption = Format.TEXT,
     *,
     config: Config,
 ) -> None:
     """Explain a rule, a reason code, or all that a model's plan fuses, leaves and cleans up.
 
-    A fused model is planned anew from its original graph. Nothing is written.
+    Of a node that is named: the candidates that were judged with it, tiles, buffers, pipe times before and after, what
+    the gain is made of and how far assumed figures may be off; in .md and .html also as bars.
+    A fused model is planned anew from its original graph. Nothing is written but reports.
     """
     is_rule = RULE.fullmatch(what) is not None
     # a word near to a code is a code mistyped, unless there is such a file
     is_code = is_rule or bool(get_close_matches(what.lower(), CODES, 1, 0.8))
     if not is_code or Path(what).exists():
-        _model(Path(what), node, rule.upper(), code, form, config)
+        from ascend_fuse.report.explanation import Filter
+
+        _model(Path(what), Filter(tuple(node or ()), rule.upper(), code), report or (), form, config)
         return
-    if node or rule or code:
+    if node or rule or code or report:
         raise UsageError(
-            "--node, --rule and --code choose from a model", where=what, do="give a model, or the code alone"
+            "--node, --rule, --code and --report are for a model", where=what, do="give a model, or the code alone"
         )
     if is_rule:
         from ascend_fuse.cli.catalogue import rules_command
@@ -58,21 +71,31 @@ def explain_command(
     show(reason_page(what.lower()), form)
 
 
-def _model(model: Path, node: str, rule: str, code: str, form: Format, config: Config) -> None:
+def _model(model: Path, wanted: Filter, reports: Sequence[Path], form: Format, config: Config) -> None:
+    from ascend_fuse.detail import explained
+    from ascend_fuse.graph.save import write_texts
     from ascend_fuse.pipeline import deliver_to
+    from ascend_fuse.preparation import prepare
     from ascend_fuse.report.advice import check_code
-    from ascend_fuse.report.explanation import Filter, explanation_page
-    from ascend_fuse.report.render import show
-    from ascend_fuse.task import Task, carry_out
+    from ascend_fuse.report.explanation import explanation_page
+    from ascend_fuse.report.render import format_of, render_page, show
+    from ascend_fuse.task import Task, carry_out, check
 
-    _check_rule(rule, config.settings)
-    if code:
-        check_code(code)
+    _check_rule(wanted.rule, config.settings)
+    if wanted.code:
+        check_code(wanted.code)
     task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes(), anew=True)
+    writing = replace(task.delivery, reports=tuple(reports))
+    check(replace(task, delivery=writing))
+    ready = prepare(config.settings)
     with progress(quiet=False) as callback:
-        result = carry_out(model, task, callback)
-    wanted = Filter(node, rule, code)
-    show(explanation_page(str(model), result.plan, result.notes, wanted, lambda: _others(model, result.model)), form)
+        result = carry_out(model, task, callback, ready)
+    writing.placings(result.model)  # refuses to write over data files
+    judged = explained(ready.engine, result.plan, result.candidates, wanted.nodes)
+    others = partial(_others, model, result.model)
+    page = explanation_page(str(model), result.plan, result.notes, wanted, others, judged)
+    write_texts([(path, render_page(page, format_of(path))) for path in reports], lambda: None)
+    show(page, form)
 
 
 def _others(model: Path, done: ModelProto) -> dict[str, str]:

@@ -41,7 +41,7 @@ QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing 
 InPlaceOption = Annotated[bool, typer.Option("--in-place", help="Write over MODEL.")]
 ReportOption = Annotated[
     list[Path] | None,
-    typer.Option("--report", metavar="FILE", help="Report, as .json, .md or .txt; repeatable."),
+    typer.Option("--report", metavar="FILE", help="Report, as .json, .md, .html or .txt; repeatable."),
 ]
 DimOption = Annotated[
     list[str] | None,

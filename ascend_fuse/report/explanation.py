@@ -8,15 +8,14 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from ascend_fuse import __version__
+from ascend_fuse.detail import Explained
 from ascend_fuse.error import UsageError
 from ascend_fuse.plan import SCHEMA as PLAN_SCHEMA
 from ascend_fuse.plan import (
     Cleanup,
     NearMiss,
     Plan,
-    ProductTiling,
     Region,
-    Tiling,
     cleanup_json,
     miss_json,
     region_json,
@@ -26,8 +25,10 @@ from ascend_fuse.plan import (
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.advice import ADVICE
+from ascend_fuse.report.detail import detail_json, detail_sections
 from ascend_fuse.report.fusion import context, located
 from ascend_fuse.report.page import Page, Section, Table
+from ascend_fuse.report.verdict import tiling_line
 
 SCHEMA = "ascend-fuse/explanation/1"
 NAMES_SHOWN = 12  # of the nodes of one region, and of the fused nodes that share one
@@ -35,33 +36,38 @@ NAMES_SHOWN = 12  # of the nodes of one region, and of the fused nodes that shar
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What to look at: one node by name, a rule's code or glob, a reason code; empty is all."""
+    """What to look at: nodes by name, a rule's code or glob, a reason code; empty is all."""
 
-    node: str = ""
+    nodes: tuple[str, ...] = ()
     rule: str = ""
     code: str = ""
 
     def region(self, r: Region) -> bool:
         """Whether a region is looked at: one has no reason code."""
-        named = not self.node or self.node in (r.name, *r.names)
+        named = not self.nodes or not {r.name, *r.names}.isdisjoint(self.nodes)
         return named and not self.code and (not self.rule or any(fnmatchcase(c, self.rule) for c in r.rules))
 
     def cleanup(self, c: Cleanup) -> bool:
         """Whether a cleanup is looked at: one has no reason code."""
-        named = not self.node or self.node == c.node
+        named = not self.nodes or c.node in self.nodes
         return named and not self.code and (not self.rule or fnmatchcase(c.rule, self.rule))
 
     def miss(self, m: NearMiss) -> bool:
         """Whether a near miss is looked at."""
-        named = not self.node or self.node == m.name
+        named = not self.nodes or m.name in self.nodes
         ruled = not self.rule or fnmatchcase(m.miss.rule, self.rule)
         return named and ruled and (not self.code or m.miss.code == self.code)
 
 
 def explanation_page(
-    model: str, plan: Plan, notes: Sequence[str], wanted: Filter, others: Callable[[], Mapping[str, str]] = dict
+    model: str,
+    plan: Plan,
+    notes: Sequence[str],
+    wanted: Filter,
+    others: Callable[[], Mapping[str, str]] = dict,
+    judged: Sequence[Explained] = (),
 ) -> Page:
-    """Each candidate, near miss and cleanup that is wanted.
+    """Each candidate, near miss and cleanup that is wanted; `judged`: what was, with each of the nodes.
 
     `others`: the model's nodes that are in none, each with what is to be said of it; asked for when it is needed.
     Raises UsageError when the model has no node of the name.
@@ -71,20 +77,22 @@ def explanation_page(
     misses = [m for m in plan.misses if wanted.miss(m)]
     cleanups = [c for c in plan.cleanups if wanted.cleanup(c)]
     found = bool(regions or misses or cleanups)
-    if wanted.node and not found:
-        notes = (*notes, *_said(plan, wanted.node, others))
+    notes = (*notes, *(line for name in wanted.nodes for line in _said(plan, name, others)))
     head = Section("", (f"{model}: {context(plan)[0]}", *context(plan)[1:], *notes))
     sections = [head, *(_candidate(k, g) for k, g in enumerate(_alike(regions), start=1))]
     if misses:
         sections += [_misses(misses), _advice(misses)]
+    sections += (section for e in judged for section in detail_sections(e))
     if cleanups:
         sections.append(_cleanups(cleanups))
     if not found:
         sections.append(Section("", ("No candidate, no near miss and no cleanup is as asked for.",)))
     document = {
-        "schema": SCHEMA, "tool": __version__, "model": model, "node": wanted.node, "rule": wanted.rule,
-        "code": wanted.code, "regions": [region_json(r) for r in regions], "misses": [miss_json(m) for m in misses],
-        "cleanups": [cleanup_json(c) for c in cleanups], "notes": list(notes), **_planned(plan),
+        "schema": SCHEMA, "tool": __version__, "model": model, "node": wanted.nodes[0] if wanted.nodes else "",
+        "nodes": list(wanted.nodes), "rule": wanted.rule, "code": wanted.code,
+        "regions": [region_json(r) for r in regions], "misses": [miss_json(m) for m in misses],
+        "cleanups": [cleanup_json(c) for c in cleanups], "notes": list(notes),
+        "judged": [detail_json(e) for e in judged], **_planned(plan),
     }  # fmt: skip
     return Page("ascend-fuse: explanation", tuple(sections), document)
 
@@ -97,7 +105,7 @@ def _planned(plan: Plan) -> dict[str, object]:
 
 
 def _said(plan: Plan, name: str, others: Callable[[], Mapping[str, str]]) -> tuple[str, ...]:
-    """What is to be said of a node that is in nothing that is shown. Raises UsageError when the model has none."""
+    """What is to be said of a node that is in nothing of the plan. Raises UsageError when the model has none."""
     known = {n for r in plan.regions for n in (r.name, *r.names)} | {m.name for m in plan.misses}
     known |= {c.node for c in plan.cleanups}
     if name in known:
@@ -135,18 +143,6 @@ def _alike(regions: Sequence[Region]) -> list[list[Region]]:
     return list(found.values())
 
 
-def _tiling(t: Tiling | ProductTiling) -> str:
-    if isinstance(t, Tiling):
-        tiles, l1 = f"{t.tile_rows} by {t.tile_cols}", ""
-    else:
-        tiles = f"{t.tile_m} by {t.tile_n} by {t.tile_k} (m, n, k)"
-        l1 = f"{quantity.size(t.l1_bytes)} of {quantity.size(t.l1_budget)} L1, "
-    return (
-        f"Tiling: {t.block_dim} cores, tiles of {tiles} elements, {t.buffer_num} buffers, {l1}"
-        f"{quantity.size(t.ub_bytes)} of {quantity.size(t.ub_budget)} unified buffer."
-    )
-
-
 def _candidate(number: int, regions: Sequence[Region]) -> Section:
     """One candidate; equal ones (of several layers, say) share the section."""
     r = regions[0]
@@ -157,7 +153,7 @@ def _candidate(number: int, regions: Sequence[Region]) -> Section:
         f"Nodes: {_listed(r.names)}.",
         f"Fused: {_listed([_spanned(q) if len(regions) > 1 else q.name for q in regions])}; {r.op_type}.",
         f"Bound by {f.bound}; {quantity.portion(f.assumed_share)} of the estimate rests on assumed figures.",
-        _tiling(r.tiling),
+        tiling_line(r.tiling),
     ]
     if r.sizes:
         lines.append(f"Sizes: {', '.join(f'{name}={n}' for name, n in r.sizes.items())}.")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ascend_fuse.report.page import Page, Section, Table, printable
+from ascend_fuse.report.picture import draw
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#!|~$])")
 _LEADING = re.compile(r"^(\s*)([-+=]|\d+[.)])")
@@ -37,14 +39,20 @@ def _section(section: Section) -> list[str]:
     lines = ["", f"## {escape(section.title)}"] if section.title else []
     for line in section.lines:
         lines += ["", escape_line(line)]
+    if section.picture is not None and (drawn := draw(section.picture)):
+        lines += ["", escape_line(section.picture.description), "", *_verbatim(drawn)]
     if section.table is not None:
         lines += ["", *_table(section.table)]
     if section.code:
-        # longer than any run of backquotes inside, so that the block cannot be closed from within
-        longest = max((len(run) for run in re.findall(r"`+", section.code)), default=0)
-        fence = "`" * max(3, longest + 1)
-        lines += ["", fence, *(printable(line) for line in section.code.splitlines()), fence]
+        lines += ["", *_verbatim(section.code.splitlines())]
     return lines
+
+
+def _verbatim(lines: Sequence[str]) -> list[str]:
+    """A block in a fence that is longer than any run of backquotes inside, so that nothing closes it from within."""
+    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence, *map(printable, lines), fence]
 
 
 def render_markdown(page: Page) -> str:

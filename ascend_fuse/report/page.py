@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ascend_fuse.report.picture import Picture
 
 
 class Format(StrEnum):
@@ -16,6 +20,7 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +38,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Sentences, then the tables; `code` is shown verbatim. `in_text`: whether plain text has it too."""
+    """Sentences, a picture, a table; `code` is shown verbatim. `in_text`: whether plain text has the section too.
+
+    Plain text shows no picture: the table has its figures.
+    """
 
     title: str
     lines: tuple[str, ...] = ()
     table: Table | None = None
     code: str = ""
     in_text: bool = True
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)

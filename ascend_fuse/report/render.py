@@ -16,7 +16,7 @@ from ascend_fuse.report.page import Format, Page
 if TYPE_CHECKING:
     from ascend_fuse.task import Result
 
-FORMAT_OF_SUFFIX = {".json": Format.JSON, ".md": Format.MARKDOWN, ".txt": Format.TEXT}
+FORMAT_OF_SUFFIX = {".json": Format.JSON, ".md": Format.MARKDOWN, ".html": Format.HTML, ".txt": Format.TEXT}
 
 
 def format_of(path: Path) -> Format:
@@ -50,6 +50,10 @@ def render_page(page: Page, form: Format) -> str:
         from ascend_fuse.report.markdown import render_markdown
 
         return render_markdown(page)
+    if form is Format.HTML:
+        from ascend_fuse.report.html import render_html
+
+        return render_html(page)
     from ascend_fuse.report.text import render_text
 
     return render_text(page)
@@ -68,7 +72,7 @@ def result_page(result: Result) -> Page:
 
 
 def render(result: Result, form: str = "text") -> str:
-    """The report of what `optimize` did as text, markdown or json. Raises UsageError for another form."""
+    """The report of what `optimize` did as text, markdown, html or json. Raises UsageError for another form."""
     try:
         chosen = Format(form)
     except ValueError:

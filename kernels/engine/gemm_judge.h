@@ -11,14 +11,6 @@
 
 namespace ascend_fuse {
 
-// What the gain is made of, µs; the five sum to it. Negative: fusing costs there.
-struct GemmGain {
-    double launch_us = 0, head_us = 0;
-    double product_us = 0;   // negative when tiles had to get tighter
-    double epilogue_us = 0;  // traffic and vector work
-    double overlap_us = 0;   // of launches on two streams, which one launch gives up
-};
-
 struct GemmVerdict {
     bool fuse = false;
     std::string code;  // a reason code of docs/design/0001; empty when fuse
@@ -30,7 +22,7 @@ struct GemmVerdict {
     double without_us = 0;                      // after_us without the deciding term
     int64_t cores_before = 0, cores_after = 0;  // vector cores
     int64_t need_bytes = 0, budget_bytes = 0;   // of `decides`, when a buffer does
-    GemmGain gain;
+    Gain gain;
     GemmTiling tiling, alone_tiling;  // fused; the product alone
     GemmCost cost, alone_cost;
 
@@ -50,19 +42,6 @@ inline GemmVerdict refuse(GemmVerdict verdict, const Refusal& refusal) {
 
 inline bool pays(const GemmVerdict& verdict, double after_us, const Bounds& bounds) {
     return verdict.before_us - after_us >= std::max(bounds.min_gain * verdict.before_us, bounds.min_gain_us);
-}
-
-// The largest term on the verdict's side; on a no whose terms all gain, the bar that they miss.
-inline std::string deciding(const GemmGain& gain, bool fuse) {
-    const std::pair<const char*, double> terms[] = {{"launch", gain.launch_us},
-                                                    {"heads", gain.head_us},
-                                                    {"product", gain.product_us},
-                                                    {"epilogue", gain.epilogue_us},
-                                                    {"overlap", gain.overlap_us}};
-    const auto* found = &terms[0];
-    for (const auto& term : terms)
-        if (fuse ? term.second > found->second : term.second < found->second) found = &term;
-    return !fuse && found->second >= 0 ? "min_gain" : found->first;
 }
 
 struct GemmCase {
@@ -119,10 +98,9 @@ inline void compare(GemmVerdict& verdict, const Before& before, const GemmSoluti
     verdict.cores_after = own.tiling.ub_rows > 0 ? cores : verdict.cores_before;
     verdict.assumed_share =
         (before.assumed_us + own.cost.assumed_us) / (verdict.before_us + verdict.after_us);
-    verdict.gain =
-        GemmGain{before.launch_us - own.cost.launch_us, before.head_us - own.cost.head_us,
-                 before.product_us - own.cost.product_us, before.epilogue_us - own.cost.epilogue_us,
-                 verdict.before_us - before.serial_us()};
+    verdict.gain = Gain{before.launch_us - own.cost.launch_us, before.head_us - own.cost.head_us,
+                        before.product_us - own.cost.product_us, before.epilogue_us - own.cost.epilogue_us,
+                        verdict.before_us - before.serial_us()};
 }
 
 // Whether one launch of `fused`, a matmul program, beats a launch for each of `parts`, one of which is the

@@ -10,16 +10,39 @@
 
 namespace ascend_fuse {
 
+// What the gain is made of, µs; the five sum to it. Negative: fusing costs there.
+struct Gain {
+    double launch_us = 0, head_us = 0;
+    double product_us = 0;   // negative when tiles had to get tighter
+    double epilogue_us = 0;  // traffic and vector work
+    double overlap_us = 0;   // of launches on two streams, which one launch gives up
+};
+
+// The largest term on the verdict's side; on a no whose terms all gain, the bar that they miss.
+inline std::string deciding(const Gain& gain, bool fuse) {
+    const std::pair<const char*, double> terms[] = {{"launch", gain.launch_us},
+                                                    {"heads", gain.head_us},
+                                                    {"product", gain.product_us},
+                                                    {"epilogue", gain.epilogue_us},
+                                                    {"overlap", gain.overlap_us}};
+    const auto* found = &terms[0];
+    for (const auto& term : terms)
+        if (fuse ? term.second > found->second : term.second < found->second) found = &term;
+    return !fuse && found->second >= 0 ? "min_gain" : found->first;
+}
+
 struct Verdict {
     bool fuse = false;
     std::string code;  // a reason code of docs/design/0001; empty when fuse
     std::string message;
+    std::string decides;  // the term that decides: of `gain`, cores, casts, min_gain; UB; dtype
     double before_us = 0, after_us = 0;
     double before_bytes = 0, after_bytes = 0;
     double assumed_share = 0;  // of before_us + after_us
     int64_t cores_before = 0, cores_after = 0;
     int64_t need_bytes = 0, ub_budget = 0;  // ub-overflow: of the smallest tile
     double without_us = 0;                  // after_us without the deciding term
+    Gain gain;                              // without product and overlap
     Tiling tiling;
     Cost cost;
 
@@ -83,8 +106,9 @@ inline bool pays(const Verdict& verdict, double after_us, const Bounds& bounds) 
     return verdict.before_us - after_us >= wanted;
 }
 
-inline Verdict refuse(Verdict verdict, const char* code, std::string message) {
+inline Verdict refuse(Verdict verdict, const char* code, const std::string& decides, std::string message) {
     verdict.code = code;
+    verdict.decides = decides;
     verdict.message = std::move(message);
     return verdict;
 }
@@ -97,7 +121,7 @@ inline Verdict explain_no(Verdict verdict, const Job& job) {
         const auto spread = solve(job, Relief{false, verdict.cores_before});
         if (spread && pays(verdict, spread->cost.total_us, job.bounds)) {
             verdict.without_us = spread->cost.total_us;
-            return refuse(verdict, "parallelism-lost",
+            return refuse(verdict, "parallelism-lost", "cores",
                           std::to_string(verdict.cores_after) + " cores work where " +
                               std::to_string(verdict.cores_before) + " did: " + times);
         }
@@ -106,14 +130,21 @@ inline Verdict explain_no(Verdict verdict, const Job& job) {
         const auto plain = solve(job, Relief{true, 0});
         if (plain && pays(verdict, plain->cost.total_us, job.bounds)) {
             verdict.without_us = plain->cost.total_us;
-            return refuse(verdict, "conversion-cost",
+            return refuse(verdict, "conversion-cost", "casts",
                           "conversions take " + figure(verdict.cost.cast_us) + " us: " + times);
         }
     }
-    return refuse(verdict, "no-gain",
+    return refuse(verdict, "no-gain", deciding(verdict.gain, false),
                   times + ", gain " + figure(verdict.gain_us()) + " us, wanted " +
                       figure(std::max(job.bounds.min_gain * verdict.before_us, job.bounds.min_gain_us)) +
                       " us");
+}
+
+// Adds a launch to the terms of the gain: before with sign 1, after with -1.
+inline void add_launch(Gain& gain, const Cost& cost, double sign) {
+    gain.launch_us += sign * cost.launch_us;
+    gain.head_us += sign * cost.head_us;
+    gain.epilogue_us += sign * (cost.total_us - cost.launch_us - cost.head_us);
 }
 
 // Adds what the parts cost on their own.
@@ -125,6 +156,7 @@ inline std::optional<Error> add_parts(Verdict& verdict, double& assumed_us, cons
         const Solution own = price(*parts[i].program, std::move(*grid), soc, bounds);
         verdict.before_us += own.cost.total_us;
         verdict.before_bytes += own.cost.hbm_bytes;
+        add_launch(verdict.gain, own.cost, 1);
         assumed_us += own.cost.assumed_us;
         verdict.cores_before = std::max(verdict.cores_before, own.tiling.block_dim);
     }
@@ -141,14 +173,14 @@ inline Result<Verdict> judge(const Part& fused, const std::vector<Part>& parts, 
     double assumed_us = 0;
     if (auto error = add_parts(verdict, assumed_us, parts, soc, bounds)) return *error;
     if (const auto dtype = unsupported(*fused.program, soc))
-        return refuse(verdict, "dtype-unsupported", std::string(name(*dtype)) + " on " + soc.name);
+        return refuse(verdict, "dtype-unsupported", "dtype", std::string(name(*dtype)) + " on " + soc.name);
     const Job job = make_job(*fused.program, std::move(*grid), soc, bounds);
     Overflow overflow;
     const auto solution = solve(job, {}, &overflow);
     verdict.need_bytes = overflow.need_bytes;
     verdict.ub_budget = overflow.ub_budget;
     if (!solution)
-        return refuse(verdict, "ub-overflow",
+        return refuse(verdict, "ub-overflow", "UB",
                       "the smallest tile needs " + std::to_string(overflow.need_bytes) + " B, UB has " +
                           std::to_string(overflow.ub_budget) + " B");
     verdict.tiling = solution->tiling;
@@ -156,9 +188,11 @@ inline Result<Verdict> judge(const Part& fused, const std::vector<Part>& parts, 
     verdict.after_us = solution->cost.total_us;
     verdict.after_bytes = solution->cost.hbm_bytes;
     verdict.cores_after = solution->tiling.block_dim;
+    add_launch(verdict.gain, solution->cost, -1);
     verdict.assumed_share = (assumed_us + solution->cost.assumed_us) / (verdict.before_us + verdict.after_us);
     if (!pays(verdict, verdict.after_us, bounds)) return explain_no(verdict, job);
     verdict.fuse = true;
+    verdict.decides = deciding(verdict.gain, true);
     verdict.message = "saves " + figure(verdict.gain_us()) + " of " + figure(verdict.before_us) + " us";
     return verdict;
 }

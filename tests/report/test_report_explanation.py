@@ -20,7 +20,8 @@ from ascend_fuse.report.text import render_text
 
 
 def page(plan: Plan, **wanted: str) -> Page:
-    return explanation_page("m.onnx", plan, (), Filter(**wanted))
+    node = wanted.pop("node", "")
+    return explanation_page("m.onnx", plan, (), Filter((node,) if node else (), **wanted))
 
 
 def found(plan: Plan, **wanted: str) -> tuple[list[str], list[str]]:
@@ -96,10 +97,10 @@ def test_a_node_of_no_candidate_is_told_with_the_near_ones(plan: Plan) -> None:
     with pytest.raises(UsageError, match=r"the model has no node 'zzz'; .*lists the names"):
         page(plan, node="zzz")
     others = {"Constant_7": "it is a constant"}
-    known = explanation_page("m.onnx", plan, (), Filter("Constant_7"), lambda: others)
+    known = explanation_page("m.onnx", plan, (), Filter(("Constant_7",)), lambda: others)
     assert "Constant_7: it is a constant." in render_text(known)
     with pytest.raises(UsageError, match=r"did you mean Constant_7\?"):
-        explanation_page("m.onnx", plan, (), Filter("Constant_8"), lambda: others)
+        explanation_page("m.onnx", plan, (), Filter(("Constant_8",)), lambda: others)
 
 
 def test_every_documented_reason_is_known() -> None:

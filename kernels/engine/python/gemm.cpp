@@ -93,12 +93,6 @@ void bind_cost(nb::module_& m) {
         .def_prop_ro("bound", [](const GemmCost& self) { return std::string(self.bound); })
         .def_prop_ro("assumed_share", &GemmCost::assumed_share)
         .def_prop_ro("pipes", &pipes);
-    nb::class_<GemmGain>(m, "GemmGain")
-        .def_ro("launch_us", &GemmGain::launch_us)
-        .def_ro("head_us", &GemmGain::head_us)
-        .def_ro("product_us", &GemmGain::product_us)
-        .def_ro("epilogue_us", &GemmGain::epilogue_us)
-        .def_ro("overlap_us", &GemmGain::overlap_us);
 }
 
 void bind_verdict(nb::module_& m) {
@@ -138,6 +132,12 @@ std::pair<GemmTiling, GemmCost> solve_or_raise(const Program& program, const std
     return {own.tiling, own.cost};
 }
 
+std::pair<GemmTiling, GemmCost> price_or_raise(const Program& program, const std::vector<int64_t>& sizes,
+                                               const Soc& soc, const Bounds& bounds) {
+    const GemmSolution own = value_or_raise(price_gemm(Part{&program, sizes}, soc, unreserved(bounds)));
+    return {own.tiling, own.cost};
+}
+
 std::vector<std::pair<std::string, double>> choices_or_raise(const Program& program,
                                                              const std::vector<int64_t>& sizes,
                                                              const Soc& soc, const Bounds& bounds) {
@@ -155,6 +155,8 @@ void bind_gemm_family(nb::module_& m) {
     bind_cost(m);
     bind_verdict(m);
     m.def("solve_gemm", &solve_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"),
+          nb::arg("bounds"));
+    m.def("price_gemm", &price_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"),
           nb::arg("bounds"));
     m.def("class_choices", &choices_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"),
           nb::arg("bounds"));

@@ -138,10 +138,18 @@ void bind_results(nb::module_& m) {
         .def_ro("hbm_bytes", &Cost::hbm_bytes)
         .def_prop_ro("assumed_share", &Cost::assumed_share)
         .def_prop_ro("bound", [](const Cost& self) { return std::string(name(self.bound)); });
+    nb::class_<Gain>(m, "Gain")
+        .def_ro("launch_us", &Gain::launch_us)
+        .def_ro("head_us", &Gain::head_us)
+        .def_ro("product_us", &Gain::product_us)
+        .def_ro("epilogue_us", &Gain::epilogue_us)
+        .def_ro("overlap_us", &Gain::overlap_us);
     nb::class_<Verdict>(m, "Verdict")
         .def_ro("fuse", &Verdict::fuse)
         .def_ro("code", &Verdict::code)
         .def_ro("message", &Verdict::message)
+        .def_ro("decides", &Verdict::decides)
+        .def_ro("gain", &Verdict::gain)
         .def_ro("before_us", &Verdict::before_us)
         .def_ro("after_us", &Verdict::after_us)
         .def_prop_ro("gain_us", &Verdict::gain_us)
@@ -160,6 +168,13 @@ void bind_results(nb::module_& m) {
 Solution solve_or_raise(const Program& program, const std::vector<int64_t>& sizes, const Soc& soc,
                         const Bounds& bounds) {
     return value_or_raise(estimate(Part{&program, sizes}, soc, bounds));
+}
+
+std::pair<Tiling, Cost> price_or_raise(const Program& program, const std::vector<int64_t>& sizes,
+                                       const Soc& soc, const Bounds& bounds) {
+    if (const auto error = check(bounds)) throw nb::value_error(error->text().c_str());
+    const Solution own = price(program, value_or_raise(bind(program, sizes)), soc, bounds);
+    return {own.tiling, own.cost};
 }
 
 Verdict judge_or_raise(const Program& fused, const std::vector<int64_t>& sizes,
@@ -200,6 +215,7 @@ NB_MODULE(_engine, m) {
             return solve_or_raise(program, sizes, soc, bounds).tiling;
         },
         nb::arg("program"), nb::arg("sizes"), nb::arg("soc"), nb::arg("bounds"));
+    m.def("price", &price_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"), nb::arg("bounds"));
     m.def("judge", &judge_or_raise, nb::arg("fused"), nb::arg("sizes"), nb::arg("parts"), nb::arg("soc"),
           nb::arg("bounds"));
     m.def("opaque_us", &opaque_or_raise, nb::arg("bytes"), nb::arg("macs"), nb::arg("dtype"), nb::arg("soc"),
