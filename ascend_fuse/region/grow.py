@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
-from ascend_fuse.program.program import LIMIT_INSTRUCTIONS
+from ascend_fuse.program.program import LIMIT_INPUTS, LIMIT_INSTRUCTIONS, LIMIT_OUTPUTS
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.along import along
 from ascend_fuse.region.build import Built
@@ -207,9 +207,10 @@ class Grower:
             built = self._rebuild(kept)
             if not isinstance(built, Miss):
                 return kept, built
-            if built.code in ("limit-inputs", "limit-outputs"):  # as it was before the last step joined
-                refused[kept[-1].index] = at_step(built, kept[-1])
-                kept = self._without_border_views(kept[:-1], entering)
+            if built.code in ("limit-inputs", "limit-outputs"):
+                left = self._within_limits(kept)
+                refused |= {s.index: at_step(built, s) for s in kept if s not in left}
+                kept = self._without_border_views(left, entering)
                 continue
             if built.code != "shape-mismatch" or built.node < 0:
                 return built
@@ -217,6 +218,15 @@ class Grower:
             refused |= {s.index: at_step(built, s) for s in kept if s not in left}
             kept = self._without_border_views(left, entering)
         return Miss("nothing-to-join", "nothing is left of the region", steps[0].index)
+
+    def _within_limits(self, steps: list[Step]) -> list[Step]:
+        """As the region was when it had few enough inputs and outputs: without one step or more that joined last."""
+        for count in range(len(steps) - 1, 0, -1):
+            left = steps[:count]
+            inputs, outputs = self.programs.inputs_of(left), self.wanted(left)
+            if len(inputs) <= LIMIT_INPUTS and len(outputs) <= LIMIT_OUTPUTS:
+                return left
+        return []
 
     def _rebuild(self, steps: Sequence[Step]) -> Built | Miss:
         wanted = self.wanted(steps)

@@ -159,6 +159,11 @@ class Programs:
             found[step.index] = profile.trait
         return found
 
+    def inputs_of(self, steps: Sequence[Step]) -> list[str]:
+        """The inputs of the region of steps with profiles."""
+        traits = self._traits(steps)
+        return [] if isinstance(traits, Miss) else self._external(steps, traits, self.chains(steps, traits))
+
     def chains(self, steps: Sequence[Step], traits: Mapping[int, Trait]) -> tuple[Chain, ...]:
         """How the product among the steps reads left and right; () where there is none."""
         node = next((s.node for s in steps if traits[s.index].product), None)
