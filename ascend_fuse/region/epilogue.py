@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ascend_fuse.graph.dim import Dim
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.operand import moves_only
@@ -90,7 +92,8 @@ class Epilogue:
         made = set(step.outputs)
         if len([name for name in self.sources if name in made]) > 1 or step.node.inputs[0] in self._read():
             return self._makes_operand(step, f"{self.product.label} or what follows it reads the same tensor twice")
-        return self._escapes(step, f"is read by others than the product {self.product.label}")
+        inside = {self.product.index, *(s.index for s in self.before)}
+        return self._escapes(step, inside, f"is read by others than the product {self.product.label}")
 
     def _makes_operand(self, step: Step, text: str) -> Miss:
         figures = {"neighbour": self.product.label, "why": "operand"}
@@ -103,11 +106,12 @@ class Epilogue:
 
     def _beside(self, step: Step) -> Miss | None:
         """A step that the product does not feed: it joins where the epilogue alone reads it."""
-        return self._escapes(step, f"is read by others than what follows the product {self.product.label}")
+        text = f"is read by others than what follows the product {self.product.label}"
+        return self._escapes(step, self.inside, text)
 
-    def _escapes(self, step: Step, text: str) -> Miss | None:
+    def _escapes(self, step: Step, inside: Set[int], text: str) -> Miss | None:
         for name in step.outputs:
-            outside = [k for k in self.view.readers(name) if k not in self.inside]
+            outside = [k for k in self.view.readers(name) if k not in inside]
             if self.view.is_output(name) or outside:
                 return Miss("value-escapes", f"{name} {text}", step.index, {"value": name})
         return None

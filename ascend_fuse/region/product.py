@@ -62,8 +62,8 @@ def sides(
 
     `chains`: how left and right are read, `turns`: the permutations of their Transposes.
     """
-    (left, left_turned), (right, right_turned) = operands_of(node)
-    a, b = (tuple(view.type_of(name).shape or ()) for name in (left, right))
+    (one, left_turned), (other, right_turned) = operands_of(node)
+    a, b = (tuple(view.type_of(name).shape or ()) for name in (one, other))
     a, b = (_upright(a, left_turned), _upright(b, right_turned))
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
         return mismatch(f"{a[-1]} columns are not {b[-2]} rows", b, a)
@@ -76,23 +76,32 @@ def sides(
         miss = walk(space, key, chain, turns, view, values)
         if miss is not None:
             return miss
-    return (
-        _side(space, view, chains[0].source, "left", space.lead, space.depth),
-        _side(space, view, chains[1].source, "right", [*space.lead[:-1], *space.depth], space.row_axes),
-    )
+    left = _side(space, view, chains[0].source, LEFT, space.lead, space.depth)
+    if isinstance(left, Miss):
+        return left
+    right = _side(space, view, chains[1].source, RIGHT, [*space.lead[:-1], *space.depth], space.row_axes)
+    if isinstance(right, Miss):
+        return right
+    for axis in space.lead:
+        if space.dims[axis] != 1 and left.dims.get(axis, 1) == 1 and right.dims.get(axis, 1) == 1:
+            return mismatch(f"both operands of {node.label} are widened along one axis", a, space.sizes)
+    return left, right
 
 
-def _side(space: Space, view: View, name: str, word: str, front: Sequence[int], back: Sequence[int]) -> Side:
+def _side(space: Space, view: View, name: str, key: str, front: Sequence[int], back: Sequence[int]) -> Side | Miss:
     """An operand with the axes `front` before the bar and `back` behind it, those in front that it lacks left out."""
-    groups = space.places[LEFT if word == "left" else RIGHT]
+    groups = space.places[key]
     shape = view.type_of(name).shape or ()
     dims: dict[int, Dim] = {}
     for group, dim in zip(groups, shape, strict=True):
         dims.update((axis, dim if dim == 1 or len(group) == 1 else space.dims[axis]) for axis in group)
-    inner = front[-1:] if word == "left" else front[len(front) - len(space.depth) :]
+    inner = front[-1:] if key == LEFT else front[len(front) - len(space.depth) :]
+    for axis in (*inner, *back):
+        if space.dims[axis] != 1 and dims.get(axis, 1) == 1:
+            return mismatch(f"{name} is widened along a side of its matrix", shape, space.sizes)
     first = next((k for k, axis in enumerate(front) if axis in dims or axis in inner), 0)
     axes = (*front[first:], *back)
-    return Side(name, word, axes, len(front) - first, dims, groups)
+    return Side(name, key[1:], axes, len(front) - first, dims, groups)
 
 
 def _upright(shape: tuple[Dim, ...], turned: bool) -> tuple[Dim, ...]:

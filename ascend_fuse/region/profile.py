@@ -21,6 +21,8 @@ from ascend_fuse.region.step import Step, embedded, order
 from ascend_fuse.region.table import trait
 from ascend_fuse.region.trait import Trait
 
+TRANSPOSE = "Transpose"
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -71,11 +73,11 @@ class Programs:
         found = trait(step, self.view)
         if isinstance(found, Miss):
             return found
-        if found.view or found.literal:
-            return Profile(found, NOTHING if found.view else ONE_NUMBER, kind, names, plain=False)
-        if found.turns:
+        if step.node.op == TRANSPOSE:  # as a view too: alone it is launched
             copied = self._copied(step)
             return at_step(copied, step) if isinstance(copied, Miss) else Profile(found, copied, kind, names, False)
+        if found.view or found.literal:
+            return Profile(found, NOTHING if found.view else ONE_NUMBER, kind, names, plain=False)
         space = Space()
         miss = place(space, step, found, self.view)
         if miss is not None:

@@ -7,17 +7,17 @@ import onnx
 from onnx import helper
 
 from tests.attack.random_graph import CODE, NUMPY, UNARY, Shape, Tensor, joint
-from tests.attack.random_product import RandomProducts
+from tests.attack.random_move import RandomMoves
 
 MAX_RANK = 4
 NORMS = ("layer", "rms", "softmax", "log_softmax", "l2")
 GELUS = ("erf", "tanh", "quick", "hard", "mish")
 
 
-class RandomModel(RandomProducts):
+class RandomModel(RandomMoves):
     """A random graph with neutral nodes, reshapes that regroup axes, idioms spelled out."""
 
-    KINDS = RandomProducts.KINDS + tuple("neutral neutral regroup regroup norm norm gelu gelu".split())
+    KINDS = RandomMoves.KINDS + tuple("neutral neutral regroup regroup norm norm gelu gelu".split())
 
     def one(self, op: str, inputs: list[str], dtype: str, shape: Shape, **attributes: object) -> Tensor:
         """The only output of a new node."""
