@@ -1,7 +1,7 @@
 """Fuse the small operators of an ONNX model into kernels for Ascend chips, proven equal.
 
 `optimize(model) -> Result`, `apply(model, plan) -> Result`, `optimize_all(models, output) -> Batch`,
-`inline(model, output) -> Inlined`; everything heavy is imported on first use.
+`sweep(model, size, values) -> Sweep`, `inline(model, output) -> Inlined`; everything heavy is imported on first use.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 __all__ = [
     "AscendFuseError", "Batch", "Inlined", "InternalError", "ModelError", "Plan", "Result", "RuleError", "Settings",
-    "SocError", "UsageError", "VerificationError", "__version__", "apply", "inline", "optimize", "optimize_all",
-    "read_plan",
+    "SocError", "Sweep", "UsageError", "VerificationError", "__version__", "apply", "inline", "optimize",
+    "optimize_all", "read_plan", "sweep",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from ascend_fuse.pipeline import Inlined, apply, inline, optimize
     from ascend_fuse.plan import Plan
     from ascend_fuse.plan_file import read_plan
+    from ascend_fuse.survey import Sweep, sweep
     from ascend_fuse.task import Result
 
 _HOME = {
     "optimize": "pipeline", "apply": "pipeline", "inline": "pipeline", "Inlined": "pipeline", "Result": "task",
     "Plan": "plan", "read_plan": "plan_file", "Batch": "batch", "optimize_all": "batch",
-    "Settings": "config",
+    "Settings": "config", "Sweep": "survey", "sweep": "survey",
 }  # fmt: skip
 
 

@@ -183,9 +183,14 @@ def price(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> t
     """A part as `judge` takes it: where no tile fits, one sweep over GM by an unknown kernel."""
 
 def judge(
-    fused: Program, sizes: Sequence[int], parts: Sequence[tuple[Program, Sequence[int]]], soc: Soc, bounds: Bounds
+    fused: Program,
+    sizes: Sequence[int],
+    parts: Sequence[tuple[Program, Sequence[int]]],
+    soc: Soc,
+    bounds: Bounds,
+    measured: Sequence[float | None] = ...,
 ) -> Verdict:
-    """One launch of `fused` against a launch for each part."""
+    """One launch of `fused` against a launch for each part; `measured`: µs of each part, None where estimated."""
 
 def opaque_us(bytes: float, macs: float, dtype: str, soc: Soc, bounds: Bounds) -> float:
     """The roofline of a node with a kernel of its own, launch included, µs."""
@@ -276,6 +281,11 @@ def class_choices(program: Program, sizes: Sequence[int], soc: Soc, bounds: Boun
     """(fuse_tiles, total µs) for each choice of tile classes, with the tiles of `solve_gemm`; all classes first."""
 
 def judge_gemm(
-    fused: Program, sizes: Sequence[int], parts: Sequence[tuple[Program, Sequence[int]]], soc: Soc, bounds: Bounds
+    fused: Program,
+    sizes: Sequence[int],
+    parts: Sequence[tuple[Program, Sequence[int]]],
+    soc: Soc,
+    bounds: Bounds,
+    measured: Sequence[float | None] = ...,
 ) -> GemmVerdict:
     """One launch of a matmul program against a launch for each part: the product alone and programs of any family."""

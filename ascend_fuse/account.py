@@ -62,8 +62,9 @@ def _lone(planner: Planner, misses: Iterable[NearMiss]) -> Iterator[Candidate]:
     for index in dict.fromkeys(m.node for m in misses if m.node not in judged and m.node in planner.grower.steps):
         profile = planner.profile_of(index)
         if isinstance(profile, Profile):
-            label, part = planner.view.nodes[index].label, planner.estimate.part(profile.alone)
-            yield Candidate("", (index,), (label,), part, ((label, part),))
+            node, part = planner.view.nodes[index], planner.estimate.part(profile.alone)
+            times = (planner.estimate.measured_us(node),)
+            yield Candidate("", (index,), (node.label,), part, ((node.label, part),), times)
 
 
 def _told(planner: Planner, index: int, miss: Miss, costs: Mapping[int, Totals]) -> NearMiss:

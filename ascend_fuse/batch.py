@@ -66,6 +66,8 @@ def optimize_all(
     """
     settings = settings or Settings()
     check_settings(settings, "settings")
+    if settings.profile:
+        raise UsageError("a profile is of one model", where="--profile", do="give the models one by one")
     folder = None if output is None else Path(output)
     if (folder is None) != in_place:
         several = "several models, or a folder, need a folder to go to"

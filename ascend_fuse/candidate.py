@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ascend_fuse.engine import Part
+from ascend_fuse.engine import Part, Times
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One region that was judged, chosen or not: its nodes as a plan counts them, in the order of the list.
 
-    `fused` is its program at the sizes it was judged for, `launches` the programs of its nodes, each with its name.
+    `fused` is its program at the sizes it was judged for, `launches` the programs of its nodes, each with its name,
+    `times` what was measured of them.
     A node that was judged with no other is one with itself: nothing was judged.
     """
 
@@ -20,6 +21,7 @@ class Candidate:
     names: tuple[str, ...]
     fused: Part
     launches: tuple[tuple[str, Part], ...]
+    times: Times = ()
 
     @property
     def judged(self) -> bool:

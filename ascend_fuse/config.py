@@ -33,7 +33,12 @@ class Settings:
     rules: tuple[str, ...] = ()
     launch_us: float = 10.0
     min_gain: float = 0.03
+    min_gain_us: float = 1.0
     ub_reserve: float = 0.0
+    l1_reserve: float = 0.0
+    min_tile_k: int = 16
+    streams: int = 1
+    profile: str = ""
     weights: Weights = "copy"
     cleanup: bool = True
     inline_functions: bool = False
@@ -44,6 +49,12 @@ class Settings:
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError("a text")
+    return value
+
+
+def _path(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a path")
     return value
 
 
@@ -88,9 +99,13 @@ size = _integer(MAX_SIZE)
 # The ranges of numbers are those of the engine (kernels/engine/bounds.h): what is read here is never refused there.
 OPTIONS: Mapping[str, Read] = {
     "soc": _text, "dims": size, "select": _texts, "ignore": _texts, "rules": _texts,
-    "launch_us": _number(0, 1000), "min_gain": _number(0, 1), "ub_reserve": _number(0, 0.95), "weights": _weights,
-    "cleanup": _switch, "inline_functions": _switch, "verify": _switch, "jobs": _integer(1024),
+    "launch_us": _number(0, 1000), "min_gain": _number(0, 1), "min_gain_us": _number(0, 1e6),
+    "ub_reserve": _number(0, 0.95), "l1_reserve": _number(0, 0.95), "min_tile_k": _integer(4096),
+    "streams": _integer(2), "profile": _path, "weights": _weights, "cleanup": _switch,
+    "inline_functions": _switch, "verify": _switch, "jobs": _integer(1024),
 }  # fmt: skip
+BOUNDS = ("launch_us", "min_gain", "min_gain_us", "ub_reserve", "l1_reserve", "min_tile_k", "streams")
+INTEGERS = ("min_tile_k", "streams", "jobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +129,7 @@ class Config:
 
     def placed(self, error: UsageError) -> UsageError:
         """An error about an option's value, with the place that gave it: `ascend-fuse.toml:3`, not `--soc`."""
-        values = {"soc": (self.settings.soc,), "rules": self.settings.rules}
+        values = {"soc": (self.settings.soc,), "rules": self.settings.rules, "profile": (self.settings.profile,)}
         name = next((n for n in OPTIONS if error.where in (flag(n), *values.get(n, ()))), "")
         origin = self.origin(name)
         if origin == DEFAULT or origin.startswith("--"):
@@ -181,6 +196,7 @@ def from_flags(flags: Mapping[str, object]) -> Mapping[str, Given]:
             found |= {f"dims.{n}": Given(checked("dims", v, "--dim"), "--dim") for n, v in sizes.items()}
         else:
             plain = [str(v) for v in cast("list[object]", value)] if isinstance(value, (list, tuple)) else value
+            plain = str(plain) if isinstance(plain, Path) else plain
             found[name] = Given(checked(name, plain, flag(name)), flag(name) if value is not False else _negated(name))
     return found
 
@@ -218,9 +234,9 @@ def _plain(name: str, text: str) -> object:
         return [part for part in text.split(os.pathsep) if part]
     if name in ("cleanup", "inline_functions", "verify"):
         return {"1": True, "true": True, "0": False, "false": False}.get(text.lower(), text)
-    if name in ("launch_us", "min_gain", "ub_reserve", "jobs"):
+    if name in (*BOUNDS, *INTEGERS):
         try:
-            return int(text) if name == "jobs" else float(text)
+            return int(text) if name in INTEGERS else float(text)
         except ValueError:
             return text
     return text

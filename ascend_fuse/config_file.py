@@ -85,7 +85,7 @@ def _placed(key: str, value: object, folder: Path) -> str | int | float | bool |
     """The value with its paths relative to the file, as the working directory sees them."""
     if key == "rules":
         return tuple(str(folder / part) for part in cast("tuple[str, ...]", value))
-    if key == "soc" and isinstance(value, str) and value.lower().endswith(".ini"):
+    if isinstance(value, str) and value and (key == "profile" or (key == "soc" and value.lower().endswith(".ini"))):
         return str(folder / value)
     return cast("str | int | float | bool | tuple[str, ...]", value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ascend_fuse import _engine
 from ascend_fuse.candidate import Candidate
@@ -144,8 +144,8 @@ def _of_misses(engine: Engine, misses: Sequence[NearMiss], candidates: Sequence[
 def detail(engine: Engine, candidate: Candidate) -> Detail:
     """The verdict on a candidate with all that it rests on. Raises UsageError as planning does."""
     fused, parts, limits = candidate.fused, [part for _, part in candidate.launches], engine.limits
-    v = engine.judge_product(fused, parts) if is_product(fused) else engine.judge(fused, parts)
-    launches = tuple(_launch(label, *engine.price(part)) for label, part in candidate.launches)
+    v = (engine.judge_product if is_product(fused) else engine.judge)(fused, parts, candidate.times)
+    launches = _before(engine, candidate)
     after = _launch("fused", v.tiling, v.cost) if v.after_us else None
     wanted = max(limits.min_gain * v.before_us, limits.min_gain_us)
     used = _used(v.tiling) if after else _needed(v)
@@ -156,14 +156,33 @@ def detail(engine: Engine, candidate: Candidate) -> Detail:
     )  # fmt: skip
 
 
+def _before(engine: Engine, candidate: Candidate) -> tuple[Launch, ...]:
+    """The launches of today, as measured where they were."""
+    times = candidate.times or (None,) * len(candidate.launches)
+    found = [_launch(label, *engine.price(part)) for label, part in candidate.launches]
+    return tuple(x if us is None else _measured(x, us) for x, us in zip(found, times, strict=True))
+
+
+def _measured(x: Launch, us: float) -> Launch:
+    """The launch with its time as measured, of which the engine takes launch, heads and epilogue as estimated."""
+    launch = min(x.launch_us, us)
+    head = min(x.head_us, us - launch)
+    rest = us - launch - head
+    work = min(x.work_us, rest) if x.product_us else rest
+    return replace(
+        x, label=f"{x.label} (measured)", launch_us=launch, head_us=head, product_us=rest - work, work_us=work,
+        total_us=us, assumed_us=0.0,
+    )  # fmt: skip
+
+
 def _alone(engine: Engine, candidate: Candidate, miss: NearMiss) -> Detail:
     """A node as it is launched by itself."""
-    ((label, part),) = candidate.launches
-    tiling, cost = engine.price(part)
-    x = _launch(label, tiling, cost)
+    tiling, _ = engine.price(candidate.launches[0][1])
+    (x,) = _before(engine, candidate)
     buffers = _buffers(_used(tiling), engine.soc) if tiling.buffer_num else ()
     return Detail(
-        candidate, False, miss.miss.code, miss.miss.message, "", x.total_us, 0.0, 0.0, 0.0, cost.assumed_share, x.cores,
+        candidate, False, miss.miss.code, miss.miss.message, "", x.total_us, 0.0, 0.0, 0.0,
+        x.assumed_us / x.total_us if x.total_us else 0.0, x.cores,
         0, (x,), None, None, {}, buffers, None,
     )  # fmt: skip
 

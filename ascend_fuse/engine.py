@@ -9,11 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from ascend_fuse import _engine
+from ascend_fuse.config import BOUNDS
 from ascend_fuse.error import InternalError, SocError, UsageError
 
 DEFAULT_SOC = "Ascend910B3"
 MAX_SIZE = 2**31 - 1  # of one axis: the engine and the kernels count with 64 bits, products of sizes included
 Part = tuple[str, tuple[int, ...]]  # program text, sizes in the order of its symbols
+Times = tuple[float | None, ...]  # measured µs of each part, None where it is estimated; () for none
+Question = tuple[Part, tuple[Part, ...], Times]
 
 
 def is_file(soc: str) -> bool:
@@ -90,33 +93,30 @@ class Engine:
 
     soc: _engine.Soc
     limits: _engine.Bounds
-    _verdicts: dict[tuple[Part, tuple[Part, ...]], _engine.Verdict] = field(
-        default_factory=dict[tuple[Part, tuple[Part, ...]], _engine.Verdict]
-    )
-    _products: dict[tuple[Part, tuple[Part, ...]], _engine.GemmVerdict] = field(
-        default_factory=dict[tuple[Part, tuple[Part, ...]], _engine.GemmVerdict]
-    )
+    _verdicts: dict[Question, _engine.Verdict] = field(default_factory=dict[Question, _engine.Verdict])
+    _products: dict[Question, _engine.GemmVerdict] = field(default_factory=dict[Question, _engine.GemmVerdict])
     _costs: dict[Part, _engine.Cost | _engine.GemmCost | None] = field(
         default_factory=dict[Part, "_engine.Cost | _engine.GemmCost | None"]
     )
 
-    def judge(self, fused: Part, parts: Sequence[Part]) -> _engine.Verdict:
+    def judge(self, fused: Part, parts: Sequence[Part], measured: Times = ()) -> _engine.Verdict:
         """Whether one launch of `fused` beats a launch for each of `parts`.
 
         Raises UsageError when the sizes exceed what the engine counts.
         """
-        key = (fused, tuple(parts))
+        key = (fused, tuple(parts), measured)
         if key not in self._verdicts:
             with _known_sizes():
-                self._verdicts[key] = _engine.judge(*_bound(fused), _pairs(parts), self.soc, self.limits)
+                self._verdicts[key] = _engine.judge(*_bound(fused), _pairs(parts), self.soc, self.limits, measured)
         return self._verdicts[key]
 
-    def judge_product(self, fused: Part, parts: Sequence[Part]) -> _engine.GemmVerdict:
+    def judge_product(self, fused: Part, parts: Sequence[Part], measured: Times = ()) -> _engine.GemmVerdict:
         """The same for a matmul program; one of `parts` is the product alone."""
-        key = (fused, tuple(parts))
+        key = (fused, tuple(parts), measured)
         if key not in self._products:
             with _known_sizes():
-                self._products[key] = _engine.judge_gemm(*_bound(fused), _pairs(parts), self.soc, self.limits)
+                verdict = _engine.judge_gemm(*_bound(fused), _pairs(parts), self.soc, self.limits, measured)
+            self._products[key] = verdict
         return self._products[key]
 
     def price(self, part: Part) -> tuple[_engine.Tiling, _engine.Cost] | tuple[_engine.GemmTiling, _engine.GemmCost]:
@@ -149,8 +149,4 @@ class Engine:
 
     def figures(self) -> Mapping[str, float]:
         """The bounds, for the report."""
-        b = self.limits
-        return {
-            "launch_us": b.launch_us, "min_gain": b.min_gain, "min_gain_us": b.min_gain_us,
-            "ub_reserve": b.ub_reserve, "l1_reserve": b.l1_reserve, "min_tile_k": b.min_tile_k,
-        }  # fmt: skip
+        return {name: getattr(self.limits, name) for name in BOUNDS}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ascend_fuse.engine import Engine, Part
 from ascend_fuse.graph.dim import Dim, evaluate, product
 from ascend_fuse.graph.type import DTYPE_BYTES
-from ascend_fuse.graph.view import Node, View
+from ascend_fuse.graph.view import Node, View, subgraphs
 from ascend_fuse.plan import Totals
 from ascend_fuse.program.program import Program
 from ascend_fuse.program.text import print_program
@@ -19,10 +20,13 @@ COUNTED = 1 << 60  # elements: absurd declared shapes stay numbers that the engi
 class Estimate:
     """Costs of single nodes of one view."""
 
-    def __init__(self, view: View, engine: Engine, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, view: View, engine: Engine, sizes: Mapping[str, int], measured: Mapping[str, float] | None = None
+    ) -> None:
         self.view = view
         self.engine = engine
         self.sizes = sizes
+        self._measured = measured or {}
         self._parts: dict[int, tuple[Program, Part]] = {}  # by the identity of a program that is held here
 
     def part(self, built: Built) -> Part:
@@ -54,6 +58,15 @@ class Estimate:
             return self._count(out) * self._count(right[1:])
         depth = left[0] if node.op == "Gemm" and node.integer("transA", 0) else left[-1]
         return self._count(out) * self._count((depth,))
+
+    def measured_us(self, node: Node) -> float | None:
+        """What the profile says of the node's launch; of one with bodies nothing: they are counted by themselves."""
+        return None if any(True for _ in subgraphs(node.proto)) else self._measured.get(node.proto.name)
+
+    def own(self, node: Node, cost: Totals) -> Totals:
+        """The cost of the node's own launch, its time as measured where it was."""
+        us = self.measured_us(node) if cost.launches == 1 else None
+        return cost if us is None else replace(cost, time_us=us, measured=1, measured_us=us)
 
     def opaque(self, node: Node, launches: int) -> Totals:
         """A node with a kernel of its own; one with subgraphs counts their launches without their bytes."""

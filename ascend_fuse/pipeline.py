@@ -44,22 +44,28 @@ def optimize(
     plan: PathText | None = None,
     launch_us: float = 10.0,
     min_gain: float = 0.03,
+    min_gain_us: float = 1.0,
     ub_reserve: float = 0.0,
+    l1_reserve: float = 0.0,
+    min_tile_k: int = 16,
+    streams: int = 1,
+    profile: PathText = "",
     progress: Progress | None = None,
 ) -> Result:
     """Fuse a model given as a path, a ModelProto (copied) or a graphsurgeon Graph (comes back as one).
 
     `select`, `ignore` (codes or globs in any case), `rules` (folders) and `reports` (files, by their ending) take
     one item or several. `cleanup=False` keeps every node that is not fused; `inline_functions` expands model-local
-    functions first. Nothing is written without `output` (or `in_place` for a path), `plan` (a file for the plan's
-    JSON, which `apply` takes) and `reports`; nothing when a proof fails, and the reports alone when `verify` finds
-    a difference. A model that is already fused with these options is copied as it is, or, with `skip_unchanged`,
-    not written.
+    functions first; `profile` is a file with measured times of the nodes. Nothing is written without `output` (or
+    `in_place` for a path), `plan` (a file for the plan's JSON, which `apply` takes) and `reports`; nothing when a proof
+    fails, and the reports alone when `verify` finds a difference. A model that is already fused with these options is
+    copied as it is, or, with `skip_unchanged`, not written.
     Raises UsageError, SocError, RuleError, ModelError, VerificationError, InternalError.
     """
     settings = Settings(
         soc, dims or {}, _items(select), _items(ignore), _folders(rules), launch_us,
-        min_gain, ub_reserve, weights, cleanup, inline_functions, verify,
+        min_gain, min_gain_us, ub_reserve, l1_reserve, min_tile_k, streams, os.fspath(profile), weights,
+        cleanup, inline_functions, verify,
     )  # fmt: skip
     check_settings(settings, "optimize()")
     delivery = deliver_to(model, settings, output, in_place, reports, plan)
@@ -73,6 +79,7 @@ def apply(
     output: PathText | None = None,
     soc: str = "",
     rules: PathText | Sequence[PathText] = (),
+    profile: PathText = "",
     weights: Weights = "copy",
     verify: bool = False,
     in_place: bool = False,
@@ -82,13 +89,15 @@ def apply(
     """Fuse exactly the regions of a plan (or of the plan in a file), with its options and its cleanups.
 
     Regions and cleanups may have been deleted from it; what rests on a deleted cleanup is left out, with a note.
-    `rules` (folders) and `soc` (a platform_config file) are needed when the plan was made with such. The rest is as in
-    `optimize`.
+    `rules` (folders), `profile` and `soc` (a platform_config file) are needed when the plan was made with such. The
+    rest is as in `optimize`.
     Raises UsageError also for a plan of another model, of other rules, or with a region that planning does not find.
     """
     file = None if isinstance(plan, Plan) else Path(plan)
     review = Review(plan) if isinstance(plan, Plan) else Review(read_plan(Path(plan)), os.fspath(plan))
-    settings = replace(review.settings(soc), rules=_folders(rules), weights=weights, verify=verify)
+    settings = replace(
+        review.settings(soc), rules=_folders(rules), profile=os.fspath(profile), weights=weights, verify=verify
+    )
     delivery = replace(deliver_to(model, settings, output, in_place, reports), reviewed=file)
     return carry_out(model, Task(settings, delivery, review), progress)
 

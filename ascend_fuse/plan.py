@@ -12,17 +12,32 @@ SCHEMA = "ascend-fuse/plan/1"
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Launches, bytes through HBM and estimated µs of a graph or region (estimated, not measured)."""
+    """Launches, bytes through HBM and µs of a graph or region.
+
+    Times are estimates, but for those of `measured` launches, which make up `measured_us` (from a profile).
+    """
 
     launches: int = 0
     hbm_bytes: int = 0
     time_us: float = 0.0
+    measured: int = 0
+    measured_us: float = 0.0
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(self.launches + other.launches, self.hbm_bytes + other.hbm_bytes, self.time_us + other.time_us)
+        return self._joined(other, 1)
 
     def __sub__(self, other: Totals) -> Totals:
-        return Totals(self.launches - other.launches, self.hbm_bytes - other.hbm_bytes, self.time_us - other.time_us)
+        return self._joined(other, -1)
+
+    def __mul__(self, count: int) -> Totals:
+        return Totals()._joined(self, count)
+
+    def _joined(self, other: Totals, sign: int) -> Totals:
+        return Totals(
+            self.launches + sign * other.launches, self.hbm_bytes + sign * other.hbm_bytes,
+            self.time_us + sign * other.time_us, self.measured + sign * other.measured,
+            self.measured_us + sign * other.measured_us,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +151,8 @@ class Plan:
     cleanup: bool = True
     inline_functions: bool = False
     settings_digest: str = ""  # of the options that it was made with
+    profile_digest: str = ""  # of the profile that measured times are from
+    profile_source: str = ""  # who measured them
 
     def by_rule(self) -> Mapping[str, Totals]:
         """What each region's naming rule (its first) saves: launches, bytes, µs."""
@@ -156,11 +173,14 @@ def _totals(t: Totals, counted: bool) -> dict[str, Figure]:
     """`counted`: only launches are known."""
     if counted:
         return {"launches": t.launches}
-    return {"launches": t.launches, "hbm_bytes": t.hbm_bytes, "time_us": t.time_us}
+    return {
+        "launches": t.launches, "hbm_bytes": t.hbm_bytes, "time_us": t.time_us, "measured": t.measured,
+        "measured_us": t.measured_us,
+    }  # fmt: skip
 
 
 def _round(t: Totals) -> Totals:
-    return replace(t, time_us=round(t.time_us, 3))
+    return replace(t, time_us=round(t.time_us, 3), measured_us=round(t.measured_us, 3))
 
 
 def rounded(plan: Plan) -> Plan:
@@ -190,7 +210,8 @@ def region_json(r: Region) -> dict[str, object]:
             "fuse": True, "code": "", "before_us": round(f.before.time_us, 3), "after_us": round(f.after.time_us, 3),
             "gain_us": round(f.before.time_us - f.after.time_us, 3), "before_bytes": f.before.hbm_bytes,
             "after_bytes": f.after.hbm_bytes, "launches_before": f.before.launches,
-            "launches_after": f.after.launches, "assumed_share": round(f.assumed_share, 4), "bound": f.bound,
+            "launches_after": f.after.launches, "measured": f.before.measured,
+            "measured_us": round(f.before.measured_us, 3), "assumed_share": round(f.assumed_share, 4), "bound": f.bound,
         },
     }  # fmt: skip
 
@@ -200,7 +221,8 @@ def miss_json(m: NearMiss) -> dict[str, object]:
     return {
         "graph": m.graph, "node": m.node, "name": m.name, "op": m.op, "rule": m.miss.rule, "code": m.miss.code,
         "message": m.miss.message, "figures": dict(m.miss.figures), "launches": m.cost.launches,
-        "time_us": round(m.cost.time_us, 3), "hbm_bytes": m.cost.hbm_bytes,
+        "time_us": round(m.cost.time_us, 3), "hbm_bytes": m.cost.hbm_bytes, "measured": m.cost.measured,
+        "measured_us": round(m.cost.measured_us, 3),
     }  # fmt: skip
 
 
@@ -228,6 +250,7 @@ def to_json(plan: Plan) -> dict[str, object]:
         "cleanup": plan.cleanup,
         "inline_functions": plan.inline_functions,
         "settings_digest": plan.settings_digest,
+        "profile": {"digest": plan.profile_digest, "source": plan.profile_source},
         "cleanups": [cleanup_json(c) for c in plan.cleanups],
         "regions": [region_json(r) for r in plan.regions],
         "misses": [miss_json(m) for m in plan.misses],

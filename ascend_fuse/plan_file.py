@@ -43,9 +43,9 @@ class Place:
         return cast(int, self.value) if ok else self._wrong("an integer")
 
     def number(self) -> float:
-        """A number."""
+        """A number, an integer as such."""
         ok = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        return float(cast(float, self.value)) if ok else self._wrong("a number")
+        return cast(float, self.value) if ok else self._wrong("a number")
 
     def figure(self) -> Figure:
         """A number or a string."""
@@ -106,10 +106,11 @@ def from_json(document: object, file: str = "") -> Plan:
         top.fail(f"the schema is {schema!r}, not {SCHEMA!r}", "give what `ascend-fuse optimize --plan` wrote")
     m = top.members(
         ("schema", "tool", "model", "already_fused", "soc", "platform_digest", "dims", "assumed_dims",
-         "undeclared_dims", "bounds", "rules", "cleanup", "inline_functions", "settings_digest", "cleanups", "regions",
-         "misses", "totals", "by_rule"), BESIDE,
+         "undeclared_dims", "bounds", "rules", "cleanup", "inline_functions", "settings_digest", "profile", "cleanups",
+         "regions", "misses", "totals", "by_rule"), BESIDE,
     )  # fmt: skip
     model, rules = m["model"].members(("nodes", "opset", "digest")), m["rules"].members(("select", "ignore", "digest"))
+    profile = m["profile"].members(("digest", "source"))
     totals, counted = m["totals"].members(("before", "after")), m["already_fused"].flag()
     return Plan(
         tool=m["tool"].text(), nodes=model["nodes"].integer(), opset=model["opset"].integer(),
@@ -122,14 +123,22 @@ def from_json(document: object, file: str = "") -> Plan:
         undeclared_dims=m["undeclared_dims"].integer(), already_fused=counted, rules_digest=rules["digest"].text(),
         platform_digest=m["platform_digest"].text(), cleanup=m["cleanup"].flag(),
         inline_functions=m["inline_functions"].flag(), settings_digest=m["settings_digest"].text(),
+        profile_digest=profile["digest"].text(), profile_source=profile["source"].text(),
     )  # fmt: skip
 
 
 def _totals(place: Place, counted: bool) -> Totals:
     if counted:
         return Totals(place.members(("launches",))["launches"].integer())
-    m = place.members(("launches", "hbm_bytes", "time_us"))
-    return Totals(m["launches"].integer(), m["hbm_bytes"].integer(), m["time_us"].number())
+    m = place.members(("launches", "hbm_bytes", "time_us", "measured", "measured_us"))
+    return _cost(m)
+
+
+def _cost(m: Mapping[str, Place]) -> Totals:
+    return Totals(
+        m["launches"].integer(), m["hbm_bytes"].integer(), m["time_us"].number(), m["measured"].integer(),
+        m["measured_us"].number(),
+    )  # fmt: skip
 
 
 def _rule_name(place: Place) -> str:
@@ -185,23 +194,26 @@ def _product_tiling(place: Place) -> ProductTiling:
 def _figures(place: Place) -> Figures:
     m = place.members(
         ("fuse", "code", "before_us", "after_us", "gain_us", "before_bytes", "after_bytes", "launches_before",
-         "launches_after", "assumed_share", "bound")
+         "launches_after", "measured", "measured_us", "assumed_share", "bound")
     )  # fmt: skip
     if not m["fuse"].flag() or m["code"].text():
         place.fail("the verdict is against fusing", "a plan cannot override it: delete the region")
     m["gain_us"].number()
-    before = Totals(m["launches_before"].integer(), m["before_bytes"].integer(), m["before_us"].number())
+    before = Totals(
+        m["launches_before"].integer(), m["before_bytes"].integer(), m["before_us"].number(), m["measured"].integer(),
+        m["measured_us"].number(),
+    )  # fmt: skip
     after = Totals(m["launches_after"].integer(), m["after_bytes"].integer(), m["after_us"].number())
     return Figures(before, after, m["assumed_share"].number(), m["bound"].text())
 
 
 def _miss(place: Place) -> NearMiss:
     m = place.members(
-        ("graph", "node", "name", "op", "rule", "code", "message", "figures", "launches", "time_us", "hbm_bytes")
-    )
+        ("graph", "node", "name", "op", "rule", "code", "message", "figures", "launches", "time_us", "hbm_bytes",
+         "measured", "measured_us")
+    )  # fmt: skip
     code = m["code"].text()
     if code not in CODES:
         m["code"].fail(f"no reason code {code!r}", nearest(code, CODES))
     miss = Miss(code, m["message"].text(), m["node"].integer(), m["figures"].table(Place.figure), m["rule"].text())
-    cost = Totals(m["launches"].integer(), m["hbm_bytes"].integer(), m["time_us"].number())
-    return NearMiss(m["graph"].text(), m["node"].integer(), m["name"].text(), m["op"].text(), miss, cost)
+    return NearMiss(m["graph"].text(), m["node"].integer(), m["name"].text(), m["op"].text(), miss, _cost(m))

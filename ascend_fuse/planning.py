@@ -25,7 +25,7 @@ from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.match import Match
 from ascend_fuse.seed import precedence, seed_of
-from ascend_fuse.verdict import Judged, judge
+from ascend_fuse.verdict import Alone, Judged, candidate, judge
 from ascend_fuse.wanted import take
 
 CHAIN = "AF101"
@@ -33,10 +33,14 @@ CHAIN = "AF101"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A region that pays: its steps, program, tiling and figures; `rules` begins with the one that names it."""
+    """A region that pays: its steps, program, tiling and figures; `rules` begins with the one that names it.
+
+    `alone`: what is launched today in its place.
+    """
 
     steps: tuple[Step, ...]
     built: Built
+    alone: tuple[Alone, ...]
     part: Part
     rules: tuple[str, ...]
     tiling: Tiling | ProductTiling
@@ -49,7 +53,9 @@ class Chosen:
 
 
 class Planner:
-    """Plans one view. `launches`: of each node; `values`: what shapes and constants say of small integer tensors."""
+    """Plans one view. `launches`: of each node; `values`: what shapes and constants say of small integer tensors;
+    `measured`: µs of a launch by the node's name.
+    """
 
     def __init__(
         self,
@@ -59,6 +65,7 @@ class Planner:
         rules: RuleSet,
         engine: Engine,
         sizes: Mapping[str, int],
+        measured: Mapping[str, float] | None = None,
     ) -> None:
         self.view = view
         self.launches = launches
@@ -71,7 +78,7 @@ class Planner:
         idioms, near_idioms = find(view, rules, "idiom")
         self.near = (*near_idioms, *near_anchors)
         self.grower = Grower(view, self._steps(idioms), values)
-        self.estimate = Estimate(view, engine, sizes)
+        self.estimate = Estimate(view, engine, sizes, measured)
         self.chosen: list[Chosen] = []
         self.candidates: dict[Candidate, None] = {}  # in the order in which they were judged, each once
         self.reasons: dict[int, Miss] = {}
@@ -185,17 +192,14 @@ class Planner:
         for step in steps:
             self.reasons.setdefault(step.index, Miss(miss.code, miss.message, step.index, miss.figures, miss.rule))
 
-    def _launches(self, steps: Sequence[Step]) -> list[tuple[str, Part]]:
-        """The nodes as they are launched today, an idiom's one by one: names and programs."""
-        found: list[tuple[str, Part]] = []
-        for step in order(steps):
-            for node in step.nodes:
-                if not self.launches[node.index]:
-                    continue
-                alone = self.profile_of(node.index)
-                if isinstance(alone, Profile):
-                    found.append((node.label, self.estimate.part(alone.alone)))
-        return found
+    def launched_alone(self, steps: Sequence[Step]) -> tuple[Alone, ...]:
+        """The nodes as they are launched today, an idiom's one by one."""
+        found: list[Alone] = []
+        for node in (n for step in order(steps) for n in step.nodes if self.launches[n.index]):
+            own = self.profile_of(node.index)
+            if isinstance(own, Profile):
+                found.append(Alone(node.label, own.alone, self.estimate.measured_us(node)))
+        return tuple(found)
 
     def profile_of(self, index: int) -> Profile | Miss:
         """What a node is by itself, also inside an idiom."""
@@ -219,16 +223,16 @@ class Planner:
 
         Raises UsageError when sizes that the user gave exceed what the engine counts.
         """
-        fused, launches = self.estimate.part(built), self._launches(steps)
+        alone = self.launched_alone(steps)
         try:
-            found = judge(self.engine, fused, [part for _, part in launches])
+            found = judge(self.estimate, built, alone)
         except UsageError as e:
             if isinstance(self.sizes, Sizes) and self.sizes.given:  # else the model has such shapes
                 raise
             return Miss("shape-mismatch", e.what)
         nodes = tuple(sorted(n.index for s in steps for n in s.nodes))
         names = tuple(self.view.nodes[k].label for k in nodes)
-        self.candidates[Candidate("", nodes, names, fused, tuple(launches))] = None
+        self.candidates[candidate(self.estimate, nodes, names, built, alone)] = None
         return found if found.miss is None else found.miss
 
     def launched(self, steps: Sequence[Step]) -> int:
@@ -237,12 +241,10 @@ class Planner:
 
     def cost(self, index: int) -> Totals:
         """What a node costs on its own."""
-        if index in self.grower.steps:
-            profile = self.profile_of(index)
-            cost = self.estimate.program(profile.alone) if isinstance(profile, Profile) else None
-            if cost is not None:
-                return cost
-        return self.estimate.opaque(self.view.nodes[index], self.launches[index])
+        profile = self.profile_of(index) if index in self.grower.steps else None
+        cost = self.estimate.program(profile.alone) if isinstance(profile, Profile) else None
+        node = self.view.nodes[index]
+        return self.estimate.own(node, cost or self.estimate.opaque(node, self.launches[index]))
 
     def judge(self, steps: Sequence[Step], built: Built, ignored: bool) -> bool:
         """Choose the region if it pays; an `ignored` one is refused, yet kept from others as if it were chosen."""
@@ -262,7 +264,8 @@ class Planner:
         """Take the region."""
         nodes = self._claim(steps)
         part, names = self.estimate.part(built), self._named(steps, nodes)
-        self.chosen.append(Chosen(tuple(order(steps)), built, part, names, verdict.tiling, verdict.figures))
+        alone = self.launched_alone(steps)
+        self.chosen.append(Chosen(tuple(order(steps)), built, alone, part, names, verdict.tiling, verdict.figures))
 
     def _claim(self, steps: Sequence[Step]) -> set[int]:
         nodes = {n.index for s in steps for n in s.nodes}

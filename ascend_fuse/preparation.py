@@ -10,8 +10,9 @@ from pathlib import Path
 
 from onnx import ModelProto
 
-from ascend_fuse.config import Settings, nearest
+from ascend_fuse.config import BOUNDS, Settings, nearest
 from ascend_fuse.engine import Engine, bounds, check_size, is_file, load_soc
+from ascend_fuse.measurement import Measurement, read_measurement
 from ascend_fuse.plan import Plan
 from ascend_fuse.rule.load import RuleSet, load_rules
 from ascend_fuse.run import Options
@@ -26,6 +27,7 @@ class Preparation:
     options: Options
     rules_digest: str
     platform_digest: str
+    measurement: Measurement | None = None
 
     def renewed(self) -> Preparation:
         """The same for another model: an engine remembers what it judged, and a batch may be long."""
@@ -36,7 +38,8 @@ class Preparation:
         o = self.options
         return replace(
             plan, rules_digest=self.rules_digest, platform_digest=self.platform_digest, cleanup=o.cleanup,
-            inline_functions=o.inline_functions, settings_digest=self.settings_digest,
+            inline_functions=o.inline_functions, settings_digest=self.settings_digest, profile_digest=o.profile,
+            profile_source=self.measurement.source if self.measurement else "",
         )  # fmt: skip
 
     @property
@@ -53,21 +56,26 @@ def prepare(settings: Settings) -> Preparation:
     known = load_rules(folders)
     chosen = known.choose(settings.select, settings.ignore)
     named = tuple(s.upper() for s in settings.select), tuple(s.upper() for s in settings.ignore)
-    limits = bounds(launch_us=settings.launch_us, min_gain=settings.min_gain, ub_reserve=settings.ub_reserve)
+    limits = bounds(**{name: getattr(settings, name) for name in BOUNDS})
     engine = Engine(load_soc(settings.soc), limits)
     platform = [Path(settings.soc)] if is_file(settings.soc) else []
     files = digest([*(p for r in folders for p in sorted(r.glob("*.toml"))), *platform])
     options = Options(
         engine.soc.name, dict(settings.dims), *named, engine.figures(), files, settings.cleanup,
-        settings.inline_functions,
+        settings.inline_functions, digest([m.path] if (m := _measured(settings)) else []),
     )  # fmt: skip
-    return Preparation(chosen, engine, options, digest([r.path for r in known.rules]), digest(platform))
+    return Preparation(chosen, engine, options, digest([r.path for r in known.rules]), digest(platform), m)
+
+
+def _measured(settings: Settings) -> Measurement | None:
+    return read_measurement(Path(settings.profile)) if settings.profile else None
 
 
 def own_files(settings: Settings) -> list[tuple[str, Path]]:
     """What the settings are read from and no run may write over, each with what it is."""
     rules = [("a rule's file", p) for r in settings.rules for p in sorted(Path(r).glob("*.toml"))]
-    return [*rules, *([("the chip's file", Path(settings.soc))] if is_file(settings.soc) else [])]
+    profile = [("the profile", Path(settings.profile))] if settings.profile else []
+    return [*rules, *profile, *([("the chip's file", Path(settings.soc))] if is_file(settings.soc) else [])]
 
 
 def digest(paths: Sequence[Path]) -> str:

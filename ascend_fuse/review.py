@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ascend_fuse import __version__
 from ascend_fuse.cleanup.redirect import SHAPE_SOURCE
-from ascend_fuse.config import Settings
+from ascend_fuse.config import BOUNDS, Settings, checked
 from ascend_fuse.error import UsageError
 from ascend_fuse.plan import Cleanup, Plan, Region
 
@@ -36,13 +36,13 @@ class Review:
             raise self._refused("it has nothing to apply: its model was already fused", "plan the original model")
         if p.platform_digest and not soc:
             raise self._refused(f"it was made for the platform file {p.soc}", "give that file with --soc")
-        names = ("launch_us", "min_gain", "ub_reserve")
-        if missing := [n for n in names if n not in p.bounds]:
+        if missing := [n for n in BOUNDS if n not in p.bounds]:
             raise self._refused(f"its bounds lack {missing[0]}", AGAIN)
         dims = {name: n for name, n in p.dims.items() if name not in p.assumed_dims}
+        limits = {n: checked(n, p.bounds[n], f"{self.where}: $.bounds") for n in BOUNDS}
         return Settings(
-            soc or p.soc, dims, p.select, p.ignore, launch_us=p.bounds["launch_us"], min_gain=p.bounds["min_gain"],
-            ub_reserve=p.bounds["ub_reserve"], cleanup=p.cleanup, inline_functions=p.inline_functions,
+            soc or p.soc, dims, p.select, p.ignore, cleanup=p.cleanup, inline_functions=p.inline_functions,
+            **limits,  # pyright: ignore[reportArgumentType]
         )  # fmt: skip
 
     def check(self, ready: Preparation) -> None:
@@ -58,6 +58,9 @@ class Review:
         if p.platform_digest != ready.platform_digest:
             do = f"give that file with --soc, or {AGAIN}"
             raise self._refused(f"it was made with another platform file of {p.soc}", do)
+        if p.profile_digest != o.profile:
+            do = f"give that file with --profile, or {AGAIN}" if p.profile_digest else "leave --profile out"
+            raise self._refused("it was made with other measured times", do)
         for name, value in o.bounds.items():
             if p.bounds.get(name) != value:
                 raise self._refused(f"bounds.{name} is {p.bounds.get(name)}, not {value:g}", AGAIN)

@@ -10,16 +10,17 @@ from onnx import ModelProto
 
 from ascend_fuse import __version__
 from ascend_fuse.candidate import Candidate
+from ascend_fuse.claim import claims
 from ascend_fuse.cleanup.claim import cleanups
 from ascend_fuse.cleanup.find import restricted
 from ascend_fuse.cleanup.model import Cleaned, clean_all, find_all
 from ascend_fuse.cleanup.redirect import SHAPE_SOURCE, Redirect, find_redirects, redirect
 from ascend_fuse.cleanup.unused import drop_unused, find_unused
 from ascend_fuse.collector import collecting_seldom
-from ascend_fuse.emit.edit import OPTIONS_KEY, Editor, Fused, describe_redirects
+from ascend_fuse.emit.edit import OPTIONS_KEY, Editor, describe_redirects
 from ascend_fuse.emit.inline import inline_model, is_fused
 from ascend_fuse.engine import DEFAULT_SOC, Engine
-from ascend_fuse.error import InternalError, UsageError
+from ascend_fuse.error import UsageError
 from ascend_fuse.graph.function import Functions, inline_functions, left_in_place
 from ascend_fuse.graph.launch import launches_by_node, launches_by_scope
 from ascend_fuse.graph.load import normalise
@@ -27,19 +28,18 @@ from ascend_fuse.graph.scope import Scope, infer, scopes, view_of
 from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.size import Sizes, by_use
 from ascend_fuse.graph.view import View, model_opset
+from ascend_fuse.measurement import Matched, Measurement
 from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals
 from ascend_fuse.planning import Planner
 from ascend_fuse.proof.cleanup import prove_claims
 from ascend_fuse.proof.program import prove_programs
 from ascend_fuse.proof.structure import Numbers, prove_structure, signature
-from ascend_fuse.proof.trial import Claim
-from ascend_fuse.resource import rules_dir
 from ascend_fuse.review import Review
 from ascend_fuse.rule.load import RuleSet
-from ascend_fuse.rule.pattern import Pattern
 from ascend_fuse.summary import Planned, candidates, digest, misses, regions, removed, times_of, totals
 
 Progress = Callable[[str, int, int], None]
+Survey = Callable[[Mapping[str, int]], tuple[Sizes, list[Planned]]]  # sizes that differ from those of the options
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class Options:
     files: str = ""  # digest of the user's rules and platform file
     cleanup: bool = True
     inline_functions: bool = False
+    profile: str = ""  # digest of the measured times
 
     def record(self) -> dict[str, object]:
         """As written to the metadata."""
@@ -61,18 +62,29 @@ class Options:
             "version": __version__, "soc": self.soc, "dims": dict(sorted(self.dims.items())),
             "select": list(self.select), "ignore": list(self.ignore), "bounds": dict(sorted(self.bounds.items())),
             "files": self.files, "cleanup": self.cleanup, "inline_functions": self.inline_functions,
+            "profile": self.profile,
         }  # fmt: skip
 
 
 class Run:
     """One model on its way through."""
 
-    def __init__(self, model: ModelProto, engine: Engine, rules: RuleSet, options: Options, tell: Progress) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        engine: Engine,
+        rules: RuleSet,
+        options: Options,
+        tell: Progress,
+        measurement: Measurement | None = None,
+    ) -> None:
         self.model = model
         self.engine = engine
         self.rules = rules
         self.options = options
         self.tell = tell
+        self.measurement = measurement
+        self.measured = Matched()
         self.sizes = Sizes(options.dims)
         self.numbers = Numbers()
         self._views: dict[str, View] = {}  # by path, of scopes that are as they were when it was made
@@ -88,13 +100,7 @@ class Run:
         only = review.plan if review is not None else None
         if is_fused(self.model) and only is None and not anew and self._same_options():
             return self._nothing_to_do(), ("the model is already fused with these options: nothing to do",)
-        notes = normalise(self.model)  # before anything expands functions: one that calls itself would have no end
-        if is_fused(self.model):
-            notes += ("the model is fused already: this is planned anew from its original graph",) if anew else ()
-            inline_model(self.model)
-        if self.options.inline_functions:
-            inline_functions(self.model)
-            notes += left_in_place(self.model)
+        notes = self._open(anew)
         self.tell("infer", 1, 5)
         inferred = infer(self.model)
         source = digest(self.model), len(self.model.graph.node)
@@ -102,9 +108,7 @@ class Run:
             review.check_model(*source, model_opset(self.model))
         _check_sizes(self.options.dims, inferred[""])
         self.sizes = Sizes(self.options.dims, by_use(self.model.graph))
-        cleaned = self._clean(inferred, only)
-        if cleaned.positions and len(inferred) > 1:  # bodies read other values than before
-            inferred = infer(self.model)
+        cleaned, inferred = self._clean(inferred, only)
         redirects = self._redirects(inferred[""], only)
         before = signature(self.model, self.numbers, {r.output: r.new for r in redirects})
         redirect(self.model, redirects)
@@ -119,14 +123,48 @@ class Run:
         self._edit(planned, redirects)
         self.tell("prove", 4, 5)
         prove_structure(before, signature(self.model, self.numbers))
-        own = {r.code: str(r.path) for r in self.rules.rules if r.instruction and r.path.parent != rules_dir()}
-        prove_programs([_claim(f, p, own) for p in planned for f in p.fused], self._definitions())
+        prove_programs(*claims(planned, self.rules))
         return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
 
-    def _clean(self, inferred: Mapping[str, Inference], only: Plan | None) -> Cleaned:
-        """Clean the model, proved (edited in place)."""
-        if not self.options.cleanup:
-            return Cleaned()
+    def survey(self) -> tuple[Survey, tuple[str, ...]]:
+        """Clean the model and give what plans it at any sizes, as `fuse` would; nothing is fused. With notes."""
+        notes = self._open(anew=True)
+        inferred = infer(self.model)
+        _check_sizes(self.options.dims, inferred[""])
+        used = by_use(self.model.graph)
+        self.sizes = Sizes(self.options.dims, used)
+        cleaned, inferred = self._clean(inferred, None)
+        redirect(self.model, self._redirects(inferred[""], None))
+        self._views.clear()
+
+        def plan(sizes: Mapping[str, int]) -> tuple[Sizes, list[Planned]]:
+            _check_sizes(sizes, inferred[""], "--sweep")
+            self.sizes = Sizes({**self.options.dims, **sizes}, used)
+            return self.sizes, self._plan_scopes(inferred, cleaned.positions, None)
+
+        return plan, notes
+
+    def _open(self, anew: bool) -> tuple[str, ...]:
+        """The model as planning takes it, without fused nodes; with notes."""
+        notes = normalise(self.model)  # before anything expands functions: one that calls itself would have no end
+        if is_fused(self.model):
+            notes += ("the model is fused already: this is planned anew from its original graph",) if anew else ()
+            inline_model(self.model)
+        if self.options.inline_functions:
+            inline_functions(self.model)
+            notes += left_in_place(self.model)
+        if self.measurement is not None:
+            self.measured = self.measurement.matched(self.model, self.engine.limits.launch_us)
+        return (*notes, *self.measured.notes)
+
+    def _clean(self, inferred: Mapping[str, Inference], only: Plan | None) -> tuple[Cleaned, Mapping[str, Inference]]:
+        """Clean the model, proved (edited in place); with what is inferred of the result."""
+        cleaned = self._cleaned(inferred, only) if self.options.cleanup else Cleaned()
+        if cleaned.positions and len(inferred) > 1:  # bodies read other values than before
+            inferred = infer(self.model)
+        return cleaned, inferred
+
+    def _cleaned(self, inferred: Mapping[str, Inference], only: Plan | None) -> Cleaned:
         found = find_all(self.model, inferred, self.rules)
         if only is not None:
             self.deleted += (c for f in found for c in cleanups(f.claims, f.scope.path) if c not in only.cleanups)
@@ -135,7 +173,7 @@ class Run:
         positions: Mapping[str, Sequence[int]] = {}
         saved = Totals()
         if any(f.claims for f in found):
-            saved = removed(found, self.model, self.engine, self.sizes)
+            saved = removed(found, self.model, self.engine, self.sizes, self.measured.times)
             before = signature(self.model, self.numbers, claims={f.scope.path: f.claims for f in found})
             prove_claims(found)
             positions = clean_all(found)
@@ -178,7 +216,9 @@ class Run:
                 continue
             view = self._view(scope, inference)
             at = positions.get(scope.path, range(len(view.nodes)))
-            planner = Planner(view, own, inference.sure_values, self.rules, self.engine, self.sizes)
+            planner = Planner(
+                view, own, inference.sure_values, self.rules, self.engine, self.sizes, self.measured.times
+            )
             outcome = planner.run() if only is None else planner.run(_wanted(only, scope.path, at))
             planned.append(Planned(scope, view, inference, outcome, at, times_of(scope.path, functions, times)))
         return planned
@@ -189,14 +229,6 @@ class Run:
             p.fused = editor.apply(p.scope, p.view, p.outcome.chosen, p.inference.hinted)
         editor.finish(self.options.record())
         describe_redirects(self.model, {r.output: r.old for r in redirects})
-
-    def _definitions(self) -> dict[str, list[Pattern]]:
-        """A shipped idiom's pattern defines its instruction; a user's has to be shown equal by running it."""
-        found: dict[str, list[Pattern]] = {}
-        for rule in self.rules.rules:
-            if rule.instruction and rule.path.parent == rules_dir():
-                found.setdefault(rule.instruction.split()[0], []).extend(rule.patterns)
-        return found
 
     def _same_options(self) -> bool:
         text = next((p.value for p in self.model.metadata_props if p.key == OPTIONS_KEY), "")
@@ -243,29 +275,11 @@ def _wanted(plan: Plan, path: str, positions: Sequence[int]) -> list[frozenset[i
     return [frozenset(now[n] for n in r.nodes if n in now) for r in plan.regions if r.graph == path]
 
 
-def _claim(fused: Fused, planned: Planned, own: Mapping[str, str]) -> Claim:
-    """What the program proof has to show of a fused node; `own`: the user's idioms and their files."""
-    built, function = fused.chosen.built, fused.body.function
-    values = planned.inference.sure_values
-    hosts = {
-        k: values[name]
-        for k, (name, line) in enumerate(zip(built.inputs, built.program.inputs, strict=True))
-        if line.host and name in values
-    }
-    missing = [i.name for k, i in enumerate(built.program.inputs) if i.host and k not in hosts]
-    if missing:
-        raise InternalError(f"host input {missing[0]} of {function.name} has no known value", where="program proof")
-    return Claim(
-        function.name, built, tuple(function.node), tuple(function.input), tuple(function.output),
-        planned.view.opset, hosts, fused.chosen.rules[0], {c: own[c] for c in fused.chosen.rules if c in own},
-    )  # fmt: skip
-
-
-def _check_sizes(dims: Mapping[str, int], inference: Inference) -> None:
+def _check_sizes(dims: Mapping[str, int], inference: Inference, where: str = "--dim") -> None:
     """Raises UsageError for a size that no input declares or that is not positive."""
     for name, size in dims.items():
         if name not in inference.symbols:
             known = ", ".join(sorted(inference.symbols)) or "none"
-            raise UsageError(f"no size is called {name!r}", where="--dim", do=f"the model's are: {known}")
+            raise UsageError(f"no size is called {name!r}", where=where, do=f"the model's are: {known}")
         if size < 1:
-            raise UsageError(f"{name}={size}", where="--dim", do="give a positive number")
+            raise UsageError(f"{name}={size}", where=where, do="give a positive number")

@@ -87,26 +87,25 @@ def totals(planned: Iterable[Planned]) -> tuple[Totals, Totals]:
     """Before and after, over all scopes."""
     before = after = Totals()
     for p in planned:
-        before += _times(p.outcome.before, p.times)
-        after += _times(p.outcome.after, p.times)
+        before += p.outcome.before * p.times
+        after += p.outcome.after * p.times
     return before, after
 
 
-def _times(t: Totals, count: int) -> Totals:
-    return Totals(t.launches * count, t.hbm_bytes * count, t.time_us * count)
-
-
-def removed(found: Iterable[Found], model: ModelProto, engine: Engine, sizes: Mapping[str, int]) -> Totals:
+def removed(
+    found: Iterable[Found], model: ModelProto, engine: Engine, sizes: Mapping[str, int], measured: Mapping[str, float]
+) -> Totals:
     """What the nodes that cleanups take out cost before; the model is still as it was."""
     launches = launches_by_scope(model)
     functions = Functions(model)
     times = functions.times(model)
     total = Totals()
     for f in found:
-        estimate = Estimate(f.view, engine, sizes)
+        estimate = Estimate(f.view, engine, sizes, measured)
         own = launches.get(f.scope.path, ())
-        cost = sum((estimate.opaque(f.view.nodes[c.node], 1) for c in f.claims if own and own[c.node]), Totals())
-        total += _times(cost, times_of(f.scope.path, functions, times))
+        gone = [f.view.nodes[c.node] for c in f.claims if own and own[c.node]]
+        cost = sum((estimate.own(n, estimate.opaque(n, 1)) for n in gone), Totals())
+        total += cost * times_of(f.scope.path, functions, times)
     return total
 
 

@@ -84,7 +84,7 @@ def carry_out(model: Model, task: Task, progress: Progress | None = None, ready:
         task.review.check(ready)
     tell("load", 0, 5)
     source = task.delivery.source
-    proto, given_back = _read(model, source)
+    proto, given_back = opened(model, source)
     notes: tuple[str, ...] = ()
     try:
         if source is not None:
@@ -92,7 +92,7 @@ def carry_out(model: Model, task: Task, progress: Progress | None = None, ready:
         if task.strict is not None:
             dims, notes = without_absent(task.settings.dims, declared_sizes(proto), task.strict)
             ready = replace(ready, options=replace(ready.options, dims=dims))
-        result = _fuse(proto, task, ready, notes, tell, lambda: _read(model, source)[0])
+        result = _fuse(proto, task, ready, notes, tell, lambda: opened(model, source)[0])
     except ModelError as e:
         raise e.of(source) from e
     result = replace(result, model=given_back(result.model))
@@ -106,7 +106,7 @@ def _planned(
     """The model fused, its plan, notes, what was judged; begun `again` without what rests on deleted cleanups."""
     review, left_out = task.review, tuple[str, ...]()
     while True:
-        run = Run(model, ready.engine, ready.rules, ready.options, tell)
+        run = Run(model, ready.engine, ready.rules, ready.options, tell, ready.measurement)
         plan, notes = run.fuse(review, task.anew)
         if review is None:
             return model, plan, notes, run.candidates
@@ -181,7 +181,7 @@ def _itself(model: ModelProto) -> ModelProto:
     return model
 
 
-def _read(model: Model, source: Path | None) -> tuple[ModelProto, GivenBack]:
+def opened(model: Model, source: Path | None) -> tuple[ModelProto, GivenBack]:
     """The model as a proto of our own, and what makes the caller's kind of model of it."""
     if source is not None:
         return read_model(source), _itself

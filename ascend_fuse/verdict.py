@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ascend_fuse import _engine
-from ascend_fuse.engine import Engine, Part, is_product
+from ascend_fuse.candidate import Candidate
+from ascend_fuse.engine import is_product
+from ascend_fuse.estimate import Estimate
 from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Figure, Miss
+from ascend_fuse.region.build import Built
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +28,42 @@ class Judged:
         return self.figures.after.time_us
 
 
-def judge(engine: Engine, fused: Part, parts: Sequence[Part]) -> Judged:
-    """Whether one launch of `fused`, of any family, beats a launch for each of `parts`.
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A node as it is launched today: its label, its program, and its time in µs where it was measured."""
+
+    label: str
+    built: Built
+    measured_us: float | None = None
+
+
+def judge(estimate: Estimate, built: Built, launches: Sequence[Alone]) -> Judged:
+    """Whether one launch of `built`, of any family, beats `launches`, all at the sizes of the estimate.
 
     Raises UsageError when the sizes exceed what the engine counts.
     """
-    v = engine.judge_product(fused, parts) if is_product(fused) else engine.judge(fused, parts)
-    before = Totals(len(parts), int(v.before_bytes), v.before_us)
+    fused, parts = estimate.part(built), [estimate.part(one.built) for one in launches]
+    times = tuple(one.measured_us for one in launches)
+    ask = estimate.engine.judge_product if is_product(fused) else estimate.engine.judge
+    v = ask(fused, parts, times)
+    known = [us for us in times if us is not None]
+    before = Totals(len(parts), int(v.before_bytes), v.before_us, len(known), sum(known))
     after = Totals(1, int(v.after_bytes), v.after_us)
-    miss = None if v.fuse else _refusal(v)
+    miss = None if v.fuse else _refusal(v, len(known))
     return Judged(miss, tiling_of(v), Figures(before, after, v.assumed_share, v.cost.bound))
 
 
-def _refusal(v: _engine.Verdict | _engine.GemmVerdict) -> Miss:
-    """Why a verdict is against fusing, with the figures that decided."""
+def candidate(
+    estimate: Estimate, nodes: tuple[int, ...], names: tuple[str, ...], built: Built, launches: Sequence[Alone]
+) -> Candidate:
+    """What was judged there, at the sizes of the estimate."""
+    parts = tuple((one.label, estimate.part(one.built)) for one in launches)
+    times = tuple(one.measured_us for one in launches)
+    return Candidate("", nodes, names, estimate.part(built), parts, times)
+
+
+def _refusal(v: _engine.Verdict | _engine.GemmVerdict, measured: int) -> Miss:
+    """Why a verdict is against fusing, with the figures that decided; `measured`: launches before that are."""
     figures: dict[str, Figure] = {
         "before_us": round(v.before_us, 3), "after_us": round(v.after_us, 3), "gain_us": round(v.gain_us, 3)
     }  # fmt: skip
@@ -53,6 +78,8 @@ def _refusal(v: _engine.Verdict | _engine.GemmVerdict) -> Miss:
         figures |= {"cast_us": round(v.cost.cast_us, 3)}
     elif v.code == "dtype-unsupported":
         figures = {"dtype": v.message.partition(" ")[0]}
+    if measured and "before_us" in figures:
+        figures |= {"measured": measured}
     return Miss(v.code, v.message, -1, figures)
 
 

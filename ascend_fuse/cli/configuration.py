@@ -29,5 +29,9 @@ def show_command(form: FormatOption = Format.TEXT, *, config: Config) -> None:
 
     settings = config.settings  # as in `preparation`, without what that imports
     load_soc(settings.soc)
+    if settings.profile:
+        from ascend_fuse.measurement import read_measurement
+
+        read_measurement(Path(settings.profile))
     load_rules([Path(r) for r in settings.rules]).choose(settings.select, settings.ignore)
     show(config_page(config), form)

@@ -14,6 +14,7 @@ import typer
 
 from ascend_fuse.cli.option import SETTINGS, FormatOption, ReportOption, configured
 from ascend_fuse.cli.progress import progress
+from ascend_fuse.cli.sweep import sweep_model
 from ascend_fuse.config import Config, Settings
 from ascend_fuse.error import UsageError
 from ascend_fuse.reason import CODES
@@ -37,6 +38,10 @@ def explain_command(
     ] = None,
     rule: Annotated[str, typer.Option("--rule", metavar="AF...", help="Only what this rule, or glob, is about.")] = "",
     code: Annotated[str, typer.Option("--code", metavar="REASON", help="Only near misses for this reason.")] = "",
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option("--sweep", metavar="NAME=A..B", help="Where verdicts flip with a size; A,B,... too; repeatable."),
+    ] = None,
     report: ReportOption = None,
     form: FormatOption = Format.TEXT,
     *,
@@ -54,11 +59,18 @@ def explain_command(
     if not is_code or Path(what).exists():
         from ascend_fuse.report.explanation import Filter
 
-        _model(Path(what), Filter(tuple(node or ()), rule.upper(), code), report or (), form, config)
+        wanted = Filter(tuple(node or ()), rule.upper(), code)
+        if sweep:
+            _check_filter(wanted, config.settings)
+            sweep_model(Path(what), sweep, wanted, report or (), form, config)
+        else:
+            _model(Path(what), wanted, report or (), form, config)
         return
-    if node or rule or code or report:
+    if node or rule or code or sweep or report:
         raise UsageError(
-            "--node, --rule, --code and --report are for a model", where=what, do="give a model, or the code alone"
+            "--node, --rule, --code, --sweep and --report are for a model",
+            where=what,
+            do="give a model, or the code alone",
         )
     if is_rule:
         from ascend_fuse.cli.catalogue import rules_command
@@ -76,14 +88,11 @@ def _model(model: Path, wanted: Filter, reports: Sequence[Path], form: Format, c
     from ascend_fuse.graph.save import write_texts
     from ascend_fuse.pipeline import deliver_to
     from ascend_fuse.preparation import prepare
-    from ascend_fuse.report.advice import check_code
     from ascend_fuse.report.explanation import explanation_page
     from ascend_fuse.report.render import format_of, render_page, show
     from ascend_fuse.task import Task, carry_out, check
 
-    _check_rule(wanted.rule, config.settings)
-    if wanted.code:
-        check_code(wanted.code)
+    _check_filter(wanted, config.settings)
     task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes(), anew=True)
     writing = replace(task.delivery, reports=tuple(reports))
     check(replace(task, delivery=writing))
@@ -110,9 +119,12 @@ def _others(model: Path, done: ModelProto) -> dict[str, str]:
     return names | {node_label(n): kept for s in scopes(done) for n in s.graph.node}
 
 
-def _check_rule(rule: str, settings: Settings) -> None:
-    """Raises UsageError for a code or glob that no rule matches."""
-    if rule:
-        from ascend_fuse.rule.load import load_rules
+def _check_filter(wanted: Filter, settings: Settings) -> None:
+    """Raises UsageError for a code or glob that no rule matches, and for a reason that nothing has."""
+    from ascend_fuse.report.advice import check_code
+    from ascend_fuse.rule.load import load_rules
 
-        load_rules([Path(r) for r in settings.rules]).choose((rule,), ())
+    if wanted.rule:
+        load_rules([Path(r) for r in settings.rules]).choose((wanted.rule,), ())
+    if wanted.code:
+        check_code(wanted.code)

@@ -122,7 +122,7 @@ def _several(
         raise typer.Exit(batch.exit_code)
 
 
-@configured("soc", "rules", "weights", "verify")
+@configured("soc", "rules", "profile", "weights", "verify")
 def apply_command(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX file that was planned.")],
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="What `optimize --plan` wrote.")],
@@ -137,8 +137,8 @@ def apply_command(
     """Fuse exactly what a plan says, with the options that it was made with.
 
     Regions and cleanups may be deleted from the plan before; a region that rests on a deleted cleanup is left out, with
-    a note. --soc and --rules are needed when the plan was made for
-    a platform_config file or with rules of your own.
+    a note. --soc, --rules and --profile are needed when the plan was made for a platform_config file, with rules of
+    your own or with measured times.
     """
     if out is not None and is_folder(out):
         raise UsageError("the output is a folder", where=out, do="name a file: a plan is of one model")
@@ -151,8 +151,9 @@ def apply_command(
 
     with progress(quiet) as callback:
         result = ascend_fuse.apply(
-            model, plan, output=target, soc=given, rules=config.settings.rules, weights=config.settings.weights,
-            verify=config.settings.verify, in_place=in_place, reports=report or (), progress=callback,
+            model, plan, output=target, soc=given, rules=config.settings.rules, profile=config.settings.profile,
+            weights=config.settings.weights, verify=config.settings.verify, in_place=in_place, reports=report or (),
+            progress=callback,
         )  # fmt: skip
     if not quiet:
         _show(result, form)

@@ -74,7 +74,18 @@ SETTINGS: dict[str, object] = {
     "rules": RulesOption,
     "launch_us": _option(float, "--launch-us", "Cost of one launch.", "10", metavar="US"),
     "min_gain": _option(float, "--min-gain", "Least share of time a fusion must save.", "0.03", metavar="SHARE"),
+    "min_gain_us": _option(float, "--min-gain-us", "Least time a fusion must save.", "1", metavar="US"),
     "ub_reserve": _option(float, "--ub-reserve", "Share of the UB left unused.", "0", metavar="SHARE"),
+    "l1_reserve": _option(float, "--l1-reserve", "Share of L1 left unused.", "0", metavar="SHARE"),
+    "min_tile_k": _option(int, "--min-tile-k", "Least depth of a product's tiles.", "16", metavar="N"),
+    "streams": _option(int, "--streams", "2: launches on cores of their own overlap.", "1", metavar="N"),
+    "profile": _option(
+        Path,
+        "--profile",
+        "Measured node times: a trace of ONNX Runtime, or msprof's op_summary.",
+        "none: estimates",
+        metavar="FILE",
+    ),
     "weights": _option(Weights, "--weights", "External weights in another folder: copy, or link (hard link).", "copy"),
     "cleanup": _option(bool, "--cleanup/--no-cleanup", "Remove nodes that do nothing.", "yes"),
     "inline_functions": _option(

@@ -31,4 +31,4 @@ def _shown(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return f"{value:g}" if isinstance(value, float) else str(value) if value != {} else "none"
+    return f"{value:g}" if isinstance(value, float) else str(value) if value not in ({}, "") else "none"

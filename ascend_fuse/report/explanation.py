@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from ascend_fuse import __version__
 from ascend_fuse.detail import Explained
@@ -30,6 +31,9 @@ from ascend_fuse.report.fusion import context, located
 from ascend_fuse.report.page import Page, Section, Table
 from ascend_fuse.report.verdict import tiling_line
 
+if TYPE_CHECKING:
+    from ascend_fuse.survey import Swept
+
 SCHEMA = "ascend-fuse/explanation/1"
 NAMES_SHOWN = 12  # of the nodes of one region, and of the fused nodes that share one
 
@@ -46,6 +50,12 @@ class Filter:
         """Whether a region is looked at: one has no reason code."""
         named = not self.nodes or not {r.name, *r.names}.isdisjoint(self.nodes)
         return named and not self.code and (not self.rule or any(fnmatchcase(c, self.rule) for c in r.rules))
+
+    def swept(self, r: Swept) -> bool:
+        """Whether a region is looked at whose verdict depends on a size."""
+        named = not self.nodes or not set(self.nodes).isdisjoint(r.names)
+        ruled = not self.rule or any(fnmatchcase(c, self.rule) for c in r.rules)
+        return named and ruled and (not self.code or any(a.code == self.code for a in r.answers))
 
     def cleanup(self, c: Cleanup) -> bool:
         """Whether a cleanup is looked at: one has no reason code."""
@@ -99,7 +109,7 @@ def explanation_page(
 
 def _planned(plan: Plan) -> dict[str, object]:
     """What the figures rest on, under the names of the plan's schema."""
-    keys = ("already_fused", "soc", "dims", "assumed_dims", "undeclared_dims", "bounds", "rules")
+    keys = ("already_fused", "soc", "dims", "assumed_dims", "undeclared_dims", "bounds", "profile", "rules")
     whole = to_json(plan)
     return {"plan_schema": PLAN_SCHEMA, **{key: whole[key] for key in keys}}
 
@@ -161,7 +171,8 @@ def _candidate(number: int, regions: Sequence[Region]) -> Section:
     rows = (
         ("launches", quantity.count(b.launches), quantity.count(a.launches)),
         ("HBM traffic", quantity.size(b.hbm_bytes), quantity.size(a.hbm_bytes)),
-        ("estimated time", quantity.time(b.time_us), quantity.time(a.time_us)),
+        ("estimated time", quantity.spent(b), quantity.time(a.time_us)),
+        *((("measured", quantity.measured(b), ""),) if b.measured else ()),
     )
     table = Table(("of one", "before", "after"), rows, frozenset({"before", "after"}))
     title = f"{number}. {r.label} by {', '.join(r.rules)}, {r.family}{where}{times}"
@@ -171,7 +182,7 @@ def _candidate(number: int, regions: Sequence[Region]) -> Section:
 def _misses(found: Sequence[NearMiss]) -> Section:
     rows = tuple(
         (located(m.graph, m.name), m.op, m.miss.code, m.miss.rule, m.miss.message, quantity.figures(m.miss.figures),
-         quantity.time(m.cost.time_us))
+         quantity.spent(m.cost))
         for m in found
     )  # fmt: skip
     columns = ("node", "operator", "reason", "rule", "because", "figures", "estimated time")

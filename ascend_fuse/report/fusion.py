@@ -6,13 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ascend_fuse.graph.size import OTHER
-from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, to_json
+from ascend_fuse.measurement import CPU
+from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals, to_json
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.page import Page, Section, Table
 
 ESTIMATE = (
     "Times are estimates of the cost model for this chip, not measurements; "
+    "bytes count each launch reading its inputs and writing its outputs once."
+)
+MEASURED = (
+    "Times that are not measured are estimates of the cost model for this chip, those of fused nodes always; "
     "bytes count each launch reading its inputs and writing its outputs once."
 )
 COSTLIEST = 5
@@ -35,8 +40,18 @@ def context(plan: Plan) -> tuple[str, ...]:
         lines.append("Assumed sizes decide verdicts and tilings; give the real ones with --dim name=n.")
     if plan.undeclared_dims:
         lines.append(f"{quantity.counted(plan.undeclared_dims, 'size')} that no input declares: assumed {OTHER}.")
-    lines.append(ESTIMATE)
+    lines.append(f"Bounds: {quantity.figures(plan.bounds)}.")
+    if plan.profile_source:
+        before, after = _measured(plan.totals_before), _measured(plan.totals_after)
+        whose = " (not this chip)" if CPU in plan.profile_source else ""
+        lines.append(f"Measured by {plan.profile_source}{whose}: {before} before, {after} after.")
+    lines.append(MEASURED if plan.profile_source else ESTIMATE)
     return tuple(lines)
+
+
+def _measured(t: Totals) -> str:
+    part = quantity.portion(t.measured_us / t.time_us) if t.time_us else "none"
+    return f"{quantity.count(t.measured)} of {quantity.counted(t.launches, 'launch', 'es')} and {part} of the time"
 
 
 def summary(plan: Plan) -> Section:
@@ -48,8 +63,8 @@ def summary(plan: Plan) -> Section:
          quantity.share(saved.launches, before.launches)),
         ("HBM traffic", quantity.size(before.hbm_bytes), quantity.size(after.hbm_bytes),
          quantity.share(saved.hbm_bytes, before.hbm_bytes)),
-        ("estimated time", quantity.time(before.time_us), quantity.time(after.time_us),
-         quantity.share(saved.time_us, before.time_us)),
+        ("time, partly measured" if plan.profile_source else "estimated time", quantity.time(before.time_us),
+         quantity.time(after.time_us), quantity.share(saved.time_us, before.time_us)),
     )  # fmt: skip
     table = Table(("", "before", "after", "change"), rows, frozenset({"before", "after", "change"}))
     return Section("Summary", context(plan), table)
@@ -67,15 +82,15 @@ def rules(plan: Plan) -> Section:
     return Section("Rules", (), Table(columns, rows, frozenset(columns[2:])))
 
 
-def _fusion(number: int, regions: Sequence[Region]) -> tuple[str, ...]:
+def _fusion(number: int, regions: Sequence[Region], profiled: bool) -> tuple[str, ...]:
     first = regions[0]
-    before = sum(r.figures.before.time_us for r in regions)
+    before = sum((r.figures.before for r in regions), Totals())
     after = sum(r.figures.after.time_us for r in regions)
     return (
         str(number), quantity.count(len(regions)), located(first.graph, first.label), ", ".join(first.rules),
         first.family,
-        quantity.count(len(first.nodes)), quantity.time(before - after),
-        quantity.portion(first.figures.assumed_share),
+        quantity.count(len(first.nodes)), quantity.time(before.time_us - after),
+        quantity.portion(first.figures.assumed_share), *([quantity.measured(before)] if profiled else []),
     )  # fmt: skip
 
 
@@ -92,13 +107,16 @@ def fusions(plan: Plan) -> Section:
     found = groups(plan.regions)
     if not found:
         return Section("Fusions", ("Nothing is fused.",))
-    rows = tuple(_fusion(number, g) for number, g in enumerate(found, start=1))
+    profiled = bool(plan.profile_source)
+    rows = tuple(_fusion(number, g, profiled) for number, g in enumerate(found, start=1))
     columns = ("#", "count", "fusion", "rules", "family", "nodes", "estimated gain", "assumed")
     line = (
         "nodes: of one fusion; estimated gain: of all in the row; assumed: share of the estimate that rests "
-        "on assumed figures."
+        "on assumed figures"
     )
-    numeric = frozenset({"#", "count", "nodes", "estimated gain", "assumed"})
+    line += "; measured: launches before, and their share of the time before." if profiled else "."
+    columns += ("measured",) if profiled else ()
+    numeric = frozenset({"#", "count", "nodes", "estimated gain", "assumed", "measured"})
     return Section("Fusions", (line,), Table(columns, rows, numeric))
 
 
@@ -165,7 +183,7 @@ def costliest(plan: Plan) -> Section:
     found = sorted(first.values(), key=lambda m: (-m.cost.time_us, m.graph, m.node))[:COSTLIEST]
     rows = tuple(
         (located(m.graph, m.name), m.op, quantity.count(m.cost.launches),
-         quantity.time(m.cost.time_us),
+         quantity.spent(m.cost),
          f"{m.miss.code}: {m.miss.message}")
         for m in found
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ascend_fuse.plan import Totals
 from ascend_fuse.reason import Figure
 
 
@@ -35,6 +36,18 @@ def size(n_bytes: int) -> str:
 def time(us: float) -> str:
     """Microseconds with one decimal."""
     return f"{us:,.1f} µs"
+
+
+def spent(cost: Totals) -> str:
+    """The time, and whether it was measured."""
+    how = " measured" if 0 < cost.launches == cost.measured else " partly measured" if cost.measured else ""
+    return f"{time(cost.time_us)}{how}"
+
+
+def measured(cost: Totals) -> str:
+    """How many launches were measured, and what part of the time that is: `3 of 4, 81 %`."""
+    part = f", {portion(cost.measured_us / cost.time_us)}" if cost.time_us else ""
+    return f"{count(cost.measured)} of {count(cost.launches)}{part}"
 
 
 def share(part: float, whole: float) -> str:

@@ -77,8 +77,8 @@ struct Before {
     }
 };
 
-inline void add_vector_part(Before& before, const Solution& own) {
-    const Cost& cost = own.cost;
+inline void add_vector_part(Before& before, const Solution& own, const std::optional<double>& measured_us) {
+    const Cost cost = as_measured(own.cost, measured_us);
     before.vector_us += cost.total_us;
     before.launch_us += cost.launch_us;
     before.head_us += cost.head_us;
@@ -88,13 +88,14 @@ inline void add_vector_part(Before& before, const Solution& own) {
     before.vector_cores = std::max(before.vector_cores, own.tiling.block_dim);
 }
 
-inline void add_gemm_part(Before& before, const GemmSolution& own) {
-    const GemmCost& cost = own.cost;
+inline void add_gemm_part(Before& before, const GemmSolution& own, const std::optional<double>& measured_us) {
+    const GemmCost cost = as_measured(own.cost, measured_us);
+    const double epilogue_us = std::min(cost.epilogue_us, cost.total_us - cost.launch_us - cost.head_us);
     before.cube_us += cost.total_us;
     before.launch_us += cost.launch_us;
     before.head_us += cost.head_us;
-    before.product_us += cost.product_us;
-    before.epilogue_us += cost.epilogue_us;
+    before.product_us += cost.total_us - cost.launch_us - cost.head_us - epilogue_us;
+    before.epilogue_us += epilogue_us;
     before.bytes += cost.hbm_bytes;
     before.assumed_us += cost.assumed_us;
 }
@@ -133,6 +134,7 @@ inline Result<GemmSolution> price_gemm(const Part& part, const Soc& soc, const B
 }
 
 inline Result<Before> price_parts(const std::vector<Part>& parts, const Soc& soc, const Bounds& bounds) {
+    if (auto error = check_measured(parts)) return *error;
     Before before;
     for (size_t i = 0; i < parts.size(); ++i) {
         const auto at = [i](const Error& error) {
@@ -141,13 +143,14 @@ inline Result<Before> price_parts(const std::vector<Part>& parts, const Soc& soc
         if (parts[i].program->family == Family::matmul) {
             const auto own = price_gemm(parts[i], soc, unreserved(bounds));
             if (!own) return at(own.error());
-            add_gemm_part(before, *own);
+            add_gemm_part(before, *own, parts[i].measured_us);
             before.alone = *own;
             continue;
         }
         auto grid = bind(*parts[i].program, parts[i].sizes);
         if (!grid) return at(grid.error());
-        add_vector_part(before, price(*parts[i].program, std::move(*grid), soc, bounds));
+        add_vector_part(before, price(*parts[i].program, std::move(*grid), soc, bounds),
+                        parts[i].measured_us);
     }
     return before;
 }

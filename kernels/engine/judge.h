@@ -1,7 +1,9 @@
 // Fuse or not: the fused program against its parts, each a launch of its own.
 #pragma once
 
+#include <cmath>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,11 +51,20 @@ struct Verdict {
     double gain_us() const { return before_us - after_us; }
 };
 
-// One program of a candidate and the sizes of its symbols.
+// One program of a candidate and the sizes of its symbols; of what is launched today also the time, where it
+// was measured.
 struct Part {
     const Program* program = nullptr;
     std::vector<int64_t> sizes;
+    std::optional<double> measured_us = {};
 };
+
+inline std::optional<Error> check_measured(const std::vector<Part>& parts) {
+    for (size_t i = 0; i < parts.size(); ++i)
+        if (const auto us = parts[i].measured_us; us && !(std::isfinite(*us) && *us >= 0))
+            return Error{0, "part " + std::to_string(i) + ": measured_us is " + std::to_string(*us)};
+    return std::nullopt;
+}
 
 inline std::string figure(double value) {
     char text[32];
@@ -147,18 +158,31 @@ inline void add_launch(Gain& gain, const Cost& cost, double sign) {
     gain.epilogue_us += sign * (cost.total_us - cost.launch_us - cost.head_us);
 }
 
-// Adds what the parts cost on their own.
+// The cost as it was measured: its launch and pipe heads are estimates all the same, as far as the time
+// reaches.
+template <class AnyCost>
+AnyCost as_measured(AnyCost cost, const std::optional<double>& measured_us) {
+    if (!measured_us) return cost;
+    cost.total_us = *measured_us;
+    cost.launch_us = std::min(cost.launch_us, cost.total_us);
+    cost.head_us = std::min(cost.head_us, cost.total_us - cost.launch_us);
+    cost.assumed_us = 0;
+    return cost;
+}
+
+// Adds what the parts cost on their own: measured where that is known, else estimated.
 inline std::optional<Error> add_parts(Verdict& verdict, double& assumed_us, const std::vector<Part>& parts,
                                       const Soc& soc, const Bounds& bounds) {
     for (size_t i = 0; i < parts.size(); ++i) {
         auto grid = bind(*parts[i].program, parts[i].sizes);
         if (!grid) return Error{0, "part " + std::to_string(i) + ": " + grid.error().text()};
-        const Solution own = price(*parts[i].program, std::move(*grid), soc, bounds);
-        verdict.before_us += own.cost.total_us;
-        verdict.before_bytes += own.cost.hbm_bytes;
-        add_launch(verdict.gain, own.cost, 1);
-        assumed_us += own.cost.assumed_us;
-        verdict.cores_before = std::max(verdict.cores_before, own.tiling.block_dim);
+        const Solution alone = price(*parts[i].program, std::move(*grid), soc, bounds);
+        const Cost own = as_measured(alone.cost, parts[i].measured_us);
+        verdict.before_us += own.total_us;
+        verdict.before_bytes += own.hbm_bytes;
+        add_launch(verdict.gain, own, 1);
+        assumed_us += own.assumed_us;
+        verdict.cores_before = std::max(verdict.cores_before, alone.tiling.block_dim);
     }
     return std::nullopt;
 }
@@ -169,6 +193,7 @@ inline Result<Verdict> judge(const Part& fused, const std::vector<Part>& parts, 
     if (auto error = check(bounds)) return *error;
     auto grid = bind(*fused.program, fused.sizes);
     if (!grid) return grid.error();
+    if (auto error = check_measured(parts)) return *error;
     Verdict verdict;
     double assumed_us = 0;
     if (auto error = add_parts(verdict, assumed_us, parts, soc, bounds)) return *error;

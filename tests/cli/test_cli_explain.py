@@ -170,7 +170,8 @@ def test_the_configuration_is_shown_with_its_origins(
         "soc": ("Ascend310P3", f"{file}:1"), "dims.batch": (2, "--dim"), "dims.seq": (9, f"{file}:6"),
         "select": ([], "default"), "ignore": ([], "default"), "rules": ([], "default"),
         "launch_us": (9.0, "ASCEND_FUSE_LAUNCH_US"), "min_gain": (0.1, "ASCEND_FUSE_MIN_GAIN"),
-        "ub_reserve": (0.0, "default"), "weights": ("copy", "default"), "cleanup": (False, "--no-cleanup"),
+        "min_gain_us": (1.0, "default"), "ub_reserve": (0.0, "default"), "l1_reserve": (0.0, "default"),
+        "min_tile_k": (16, "default"), "streams": (1, "default"), "profile": ("", "default"), "weights": ("copy", "default"), "cleanup": (False, "--no-cleanup"),
         "inline_functions": (False, "default"), "verify": (False, "default"), "jobs": (1, "default"),
     }  # fmt: skip
     text = shown(capsys, *args)

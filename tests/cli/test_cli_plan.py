@@ -66,6 +66,7 @@ def test_without_an_output_nothing_but_the_plan_is_written(
     [
         [],
         ["--soc", "Ascend310P3", "--launch-us", "7", "--min-gain", "0.1", "--ub-reserve", "0.2"],
+        ["--l1-reserve", "0.5", "--min-tile-k", "64", "--streams", "2", "--min-gain-us", "0.5"],
         ["--ignore", "AF3*", "--no-cleanup"],
     ],
 )
@@ -163,7 +164,8 @@ def test_what_rests_on_a_deleted_cleanup_is_left_out(
         (lambda d: d["cleanups"].append({"graph": "", "rule": "AF002", "node": "n", "what": "w"}), "does not find the cleanup"),
         (lambda d: d["model"].update(digest="0" * 64), "it was made for another model"),
         (lambda d: d["rules"].update(digest="0" * 12), "it was made with other rules"),
-        (lambda d: d["bounds"].update(min_tile_k=99), "bounds.min_tile_k is 99"),
+        (lambda d: d["bounds"].update(min_tile_k=99), "were changed after planning"),
+        (lambda d: d["bounds"].update(streams=3), "$.bounds: streams cannot be 3; give an integer from 1 to 2"),
         (lambda d: d["bounds"].update(launch_us=3), "were changed after planning"),
         (lambda d: d.update(soc="Ascend310P3"), "were changed after planning"),
         (lambda d: d["rules"].update(ignore=["AF3*"]), "were changed after planning"),

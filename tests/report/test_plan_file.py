@@ -27,8 +27,8 @@ WORDS = st.lists(TEXT, max_size=3).map(tuple)
 COUNT = st.integers(0, 2**40)
 US = st.floats(0, 1e7)
 SIZES = st.dictionaries(TEXT, COUNT, max_size=3)
-TOTALS = st.builds(Totals, COUNT, COUNT, US)
-FIGURES = st.builds(Figures, TOTALS, TOTALS, st.floats(0, 1), TEXT)
+TOTALS = st.builds(Totals, COUNT, COUNT, US, COUNT, US)
+FIGURES = st.builds(Figures, TOTALS, st.builds(Totals, COUNT, COUNT, US), st.floats(0, 1), TEXT)
 REGIONS = st.builds(
     Region, TEXT, TEXT, TEXT, TEXT, TEXT, st.lists(TEXT, min_size=1, max_size=3).map(tuple),
     st.lists(COUNT, max_size=3).map(tuple), WORDS, WORDS, WORDS, TEXT, SIZES, st.builds(Tiling, *[COUNT] * 7), FIGURES,
@@ -54,7 +54,7 @@ def plans(draw: st.DrawFn) -> Plan:
         draw(st.dictionaries(TEXT, US, max_size=3)), draw(WORDS), draw(WORDS),
         tuple(draw(st.lists(st.builds(Cleanup, TEXT, TEXT, TEXT, TEXT), max_size=3))), regions,
         tuple(draw(st.lists(misses(), max_size=3))), *totals, {r.rules[0]: draw(TEXT) for r in regions}, draw(COUNT),
-        fused, draw(TEXT), draw(TEXT), draw(st.booleans()), draw(st.booleans()),
+        fused, draw(TEXT), draw(TEXT), draw(st.booleans()), draw(st.booleans()), draw(TEXT), draw(TEXT), draw(TEXT),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 // ascend_fuse._engine, matmul family: products with what follows them. Bad input is a ValueError.
 #include "python/gemm.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,19 +11,12 @@
 #include <vector>
 
 #include "engine.h"
+#include "python/part.h"
 
 namespace nb = nanobind;
 using namespace ascend_fuse;
 
 namespace {
-
-using Sized = std::pair<const Program*, std::vector<int64_t>>;
-
-template <class T>
-T value_or_raise(Result<T> result) {
-    if (!result) throw nb::value_error(result.error().text().c_str());
-    return std::move(*result);
-}
 
 // (buffer, bytes, budget), in the order that data takes.
 std::vector<std::pair<std::string, std::pair<int64_t, int64_t>>> buffers(const GemmTiling& tiling) {
@@ -120,10 +114,9 @@ void bind_verdict(nb::module_& m) {
 }
 
 GemmVerdict judge_or_raise(const Program& fused, const std::vector<int64_t>& sizes,
-                           const std::vector<Sized>& parts, const Soc& soc, const Bounds& bounds) {
-    std::vector<Part> own;
-    for (const auto& part : parts) own.push_back(Part{part.first, part.second});
-    return value_or_raise(judge_gemm(Part{&fused, sizes}, own, soc, bounds));
+                           const std::vector<Sized>& parts, const Soc& soc, const Bounds& bounds,
+                           const Measured& measured) {
+    return value_or_raise(judge_gemm(Part{&fused, sizes}, parts_of(parts, measured), soc, bounds));
 }
 
 std::pair<GemmTiling, GemmCost> solve_or_raise(const Program& program, const std::vector<int64_t>& sizes,
@@ -161,5 +154,5 @@ void bind_gemm_family(nb::module_& m) {
     m.def("class_choices", &choices_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"),
           nb::arg("bounds"));
     m.def("judge_gemm", &judge_or_raise, nb::arg("fused"), nb::arg("sizes"), nb::arg("parts"), nb::arg("soc"),
-          nb::arg("bounds"));
+          nb::arg("bounds"), nb::arg("measured") = Measured{});
 }

@@ -1,5 +1,6 @@
 // ascend_fuse._engine: the engine for Python. Bad input is a ValueError; every rejection is a Verdict.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,19 +11,12 @@
 
 #include "engine.h"
 #include "python/gemm.h"
+#include "python/part.h"
 
 namespace nb = nanobind;
 using namespace ascend_fuse;
 
 namespace {
-
-using Sized = std::pair<const Program*, std::vector<int64_t>>;
-
-template <class T>
-T value_or_raise(Result<T> result) {
-    if (!result) throw nb::value_error(result.error().text().c_str());
-    return std::move(*result);
-}
 
 std::string data(const std::string& name) {
     if (name == "op") return embedded::op_csv;
@@ -178,10 +172,9 @@ std::pair<Tiling, Cost> price_or_raise(const Program& program, const std::vector
 }
 
 Verdict judge_or_raise(const Program& fused, const std::vector<int64_t>& sizes,
-                       const std::vector<Sized>& parts, const Soc& soc, const Bounds& bounds) {
-    std::vector<Part> own;
-    for (const auto& part : parts) own.push_back(Part{part.first, part.second});
-    return value_or_raise(judge(Part{&fused, sizes}, own, soc, bounds));
+                       const std::vector<Sized>& parts, const Soc& soc, const Bounds& bounds,
+                       const Measured& measured) {
+    return value_or_raise(judge(Part{&fused, sizes}, parts_of(parts, measured), soc, bounds));
 }
 
 double opaque_or_raise(double bytes, double macs, const std::string& dtype, const Soc& soc,
@@ -217,7 +210,7 @@ NB_MODULE(_engine, m) {
         nb::arg("program"), nb::arg("sizes"), nb::arg("soc"), nb::arg("bounds"));
     m.def("price", &price_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"), nb::arg("bounds"));
     m.def("judge", &judge_or_raise, nb::arg("fused"), nb::arg("sizes"), nb::arg("parts"), nb::arg("soc"),
-          nb::arg("bounds"));
+          nb::arg("bounds"), nb::arg("measured") = Measured{});
     m.def("opaque_us", &opaque_or_raise, nb::arg("bytes"), nb::arg("macs"), nb::arg("dtype"), nb::arg("soc"),
           nb::arg("bounds"));
 }
