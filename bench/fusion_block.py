@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,10 +26,10 @@ class Block:
     repeated: str = "layers"
 
     def available(self) -> bool:
-        """Whether the sample models have its builder."""
+        """Whether the sample models have its builder, for any number of layers."""
         from models import BUILDERS
 
-        return self.builder in BUILDERS
+        return self.builder in BUILDERS and self.repeated in inspect.signature(BUILDERS[self.builder]).parameters
 
     def build(self, layers: int) -> ModelProto:
         """A model of so many layers."""
@@ -38,6 +39,7 @@ class Block:
 
 
 LLAMA = {"kv_heads": 32, "casts": False}
+UNET = {"channels": 320, "groups": 32, "time": 1280, "scaled": False}
 BLOCKS = (
     Block("BERT layer", "bert-layer", 11),
     Block("GPT-2 layer", "gpt2-layer", 9),
@@ -45,6 +47,6 @@ BLOCKS = (
     Block("LLaMA layer, decode", "llama-block", 13, {**LLAMA, "seq": 1, "past": 127}),
     Block("ViT layer", "vit-layer", 11, {"hidden": 768, "heads": 12, "embedding": False}),
     Block("ResNet bottleneck", "resnet-bottleneck", 4, {}, "blocks"),
-    Block("MobileNetV3 block", "mobilenetv3-block", 9, {}, "blocks"),
-    Block("U-Net residual block", "unet-block", 5, {}, "blocks"),
+    Block("MobileNetV3 block", "mobilenet-block", 9, {}, "blocks"),
+    Block("U-Net residual block", "groupnorm-block", 5, UNET, "blocks"),
 )

@@ -31,8 +31,8 @@ BLOCKS = """\
 
 What a further layer adds: launches, and MB in brackets. *Aim*: launches that this version is meant to reach.
 *Compulsory*: weights, input and output of the block alone. Shapes: BERT, GPT-2 and ViT 768 wide with 12 heads and 128
-(197) tokens; LLaMA 1024 wide, 32 heads, inner 2816, 128 tokens, decode with a cache of 127; the convolutional ones in
-the defaults of their builders.
+(197) tokens; LLaMA 1024 wide, 32 heads, inner 2816, 128 tokens, decode with a cache of 127; ResNet 256 channels at
+56 x 56; MobileNetV3 80 to 480 channels at 14 x 14; U-Net 320 channels at 32 x 32.
 
 """
 
