@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.fusion_count import Count
 from bench.fusion_tool import EXPORTED, OURS
+
+SHOWN = 100  # characters of what a runtime says
 
 HEAD = """\
 # Launches and bytes, beside other tools
@@ -91,7 +94,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(count: Count) -> str:
-    shown = f"{count.launches} ({count.hbm_bytes / 1e6:.1f})" if count.launches else "-"
+    moved = f" ({count.hbm_bytes / 1e6:.1f})" if count.hbm_bytes else ""
+    shown = f"{count.launches}{moved}" if count.launches else "-"
     return f"{shown} invalid" if count.problem and count.launches else shown
 
 
@@ -116,7 +120,8 @@ def _problems(rows: Sequence[tuple[str, Mapping[str, Count]]]) -> Iterator[str]:
     for name, counts in rows:
         for tool, count in counts.items():
             if count.problem:
-                found.setdefault((tool, count.problem), []).append(name)
+                problem = textwrap.shorten(count.problem, SHOWN, placeholder=" …")
+                found.setdefault((tool, problem), []).append(name)
     if found:
         yield "\nNot valid:\n\n"
     for (tool, problem), names in found.items():

@@ -101,8 +101,8 @@ def _serve(tool: str, answers: Connection) -> None:
         try:
             answers.send(_count(tool, *question))
         except Exception as error:  # whatever a tool raises is its result
-            first = next(iter(str(error).strip().splitlines()), "")
-            answers.send(Count(problem=f"{type(error).__name__}: {first[:120]}"))
+            first = next(iter(str(error).strip().splitlines()), "").replace(str(question[0]), "the model")
+            answers.send(Count(problem=f"{type(error).__name__}: {first}"))
 
 
 class Tool:
