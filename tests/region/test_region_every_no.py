@@ -100,12 +100,6 @@ PRODUCT_CASES = (
         {"soc": "Ascend910B1", "launch_us": 1.0}, label="product",
     ),
     Case(
-        "own-kernel", "p",
-        "g (float[1,16,32,32] x, float[16,16,3,3] w) => (float[1,16,30,30] y) { p = Conv (x, w)\n y = Relu (p) }",
-        ("Conv (x, w)", "Slice <starts = [0, 0], ends = [30, 30], axes = [2, 3]> (x)"), {"op": "Conv"}, opset=9,
-        label="convolution",
-    ),
-    Case(
         "function-opset", "y", CALL, ('["" : 16]', '["" : 17]'), {"opset": 16},
     ),
 )  # fmt: skip
@@ -155,7 +149,6 @@ SENTENCES = {
     "a tile of the product MatMul(p) has a part of them",
     "rule-ignored": "rule AF301 was not chosen, which covers Softmax",
     "own-kernel": "Trilu has a kernel of its own",
-    "own-kernel-convolution": "Conv has a kernel of its own",
     "function-opset": "the function is written in another opset than the model's 17",
 }
 
