@@ -71,9 +71,10 @@ class Programs:
         found = trait(step, self.view)
         if isinstance(found, Miss):
             return found
-        if found.view or found.literal:
+        copies = bool(found.turns) or (found.view and step.node.op == "Transpose")  # a launch even if it moves nothing
+        if not copies and (found.view or found.literal):
             return Profile(found, NOTHING if found.view else ONE_NUMBER, kind, names, plain=False)
-        if found.turns:
+        if copies:
             copied = self._copied(step)
             return at_step(copied, step) if isinstance(copied, Miss) else Profile(found, copied, kind, names, False)
         space = Space()

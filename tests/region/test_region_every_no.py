@@ -143,7 +143,8 @@ SENTENCES = {
     "parallelism-lost-product": "# vector cores work where 48 did: # us before, # us after",
     "conversion-cost": "conversions take # us: # us before, # us after",
     "quantised": "QuantizeLinear borders a quantised part",
-    "nothing-to-join": "its nearest neighbour Transpose(y) cannot join: Transpose has a kernel of its own",
+    "nothing-to-join": "its nearest neighbour Transpose(y) cannot join: Transpose(y) moves data, and only a product reads "
+    "or writes through strides",
     "nothing-to-join-operand": "its only neighbour is a product, MatMul(p): operands of a product are read as they are",
     "nothing-to-join-rows-behind-a-product": "its only neighbour is a product, MatMul(p): Softmax needs whole rows, "
     "a tile of the product MatMul(p) has a part of them",
