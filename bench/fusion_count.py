@@ -73,7 +73,12 @@ def original(path: Path) -> Original:
     halves = {value.type.tensor_type.elem_type for value in (*model.graph.output, *model.graph.input)}
     halves.update(tensor.data_type for tensor in model.graph.initializer)
     coarse = TensorProto.FLOAT16 in halves or any(node.op_type in COARSE_OPS for node in model.graph.node)
-    return Original(feed.values, outputs, len(random_nodes(model)), COARSE if coarse else EXACT)
+    return Original(feed.values, outputs, drawing_nodes(model), COARSE if coarse else EXACT)
+
+
+def drawing_nodes(model: ModelProto) -> int:
+    """Nodes that draw random numbers, those of a function once for each call."""
+    return len(random_nodes(onnx.inliner.inline_local_functions(model)))
 
 
 def inlined(model: ModelProto) -> ModelProto:
@@ -92,7 +97,7 @@ def counted(model: ModelProto, before: Original, sized: bool) -> Count:
         values = _run(model, before.feed, sized)
     except VerificationError as error:
         return Count(kinds, 0, error.what)
-    drawing = len(random_nodes(model))
+    drawing = drawing_nodes(model)
     return Count(kinds, _bytes(model, values) if sized else 0, difference(before, values, drawing))
 
 

@@ -76,6 +76,22 @@ def test_a_dropout_that_is_gone_is_not_valid(tmp_path: Path) -> None:
     assert counted(model(gone), before, sized=False).problem == "0 nodes draw random numbers, not 1"
 
 
+def test_dropouts_of_fused_nodes_that_share_a_body_count_each(tmp_path: Path) -> None:
+    twice = """g (float[64,8] x) => (float[64,8] y) <float ratio = {0.5}, bool on = {1}> {
+        a = Dropout (x, ratio, on)
+        b = Relu (a)
+        c = Softmax (b)
+        d = Transpose <perm = [1, 0]> (c)
+        e = Transpose <perm = [1, 0]> (d)
+        f = Dropout (e, ratio, on)
+        g = Relu (f)
+        y = Softmax (g)
+    }"""
+    path, before = written(twice, tmp_path)
+    fused = optimize(path, cleanup=False).model
+    assert before.drawing == 2 and not counted(fused, before, sized=False).problem
+
+
 def test_a_tool_answers_from_a_process_of_its_own(tmp_path: Path) -> None:
     path, before = written(CHAIN, tmp_path)
     tools = [Tool(name, 120.0) for name in (EXPORTED, OURS)]
