@@ -61,4 +61,7 @@ def _of_product(planner: Planner, growth: Growth, index: int) -> str:
     if planner.view.nodes[index].op in OTHER_PRODUCTS:
         return "it takes no epilogue in this version"
     reason = planner.reasons.get(index)
+    if reason is None and index in planner.grower.free:
+        product = planner.grower.steps[index]
+        reason = alone(planner, product, planner.grower.grow(product))
     return reason.message if reason is not None else "it is in another region"

@@ -9,6 +9,7 @@ from models.attention_block import attention_block
 from models.bert import bert_layer
 from models.build import save
 from models.convolution import groupnorm_block, residual_cnn
+from models.gpt2 import gpt2_layer
 from models.llama import llama_7b, llama_block
 from models.mlp import mlp
 from models.residual import add_layernorm, add_rmsnorm
@@ -16,6 +17,7 @@ from models.vit import vit_layer
 
 BUILDERS = {
     "bert-layer": bert_layer,
+    "gpt2-layer": gpt2_layer,
     "vit-layer": vit_layer,
     "llama-block": llama_block,
     "llama-7b": llama_7b,
@@ -35,6 +37,7 @@ __all__ = [
     "attention_block",
     "attention_training",
     "bert_layer",
+    "gpt2_layer",
     "groupnorm_block",
     "llama_7b",
     "llama_block",

@@ -56,10 +56,10 @@ def _attention(b: Builder, x: str, mask: str, batch: Dim, seq: Dim, hidden: int,
     with b.scope("attention"):
         with b.scope("self"):
             q, k, v = (
-                split_heads(b, linear(b, x, name, hidden, hidden), batch, seq, heads, width)
+                split_heads(b, linear(b, x, name, hidden, hidden), batch, seq, heads, width, name == "key")
                 for name in ("query", "key", "value")
             )
-            scores = b.node("MatMul", q, b.node("Transpose", k, perm=[0, 1, 3, 2]))
+            scores = b.node("MatMul", q, k)
             scores = b.node("Div", scores, b.scalar(width**0.5))
             weights = b.node("Softmax", b.node("Add", scores, mask), axis=-1)
             context = merge_heads(b, b.node("MatMul", weights, v), batch, seq, hidden)

@@ -63,23 +63,29 @@ def layer_norm(b: Builder, x: str, name: str, hidden: int, epsilon: float = 1e-1
         return b.node("Add", b.node("Mul", b.node("Div", centred, deviation), scale), bias)
 
 
-def rms_norm(b: Builder, x: str, name: str, hidden: int, epsilon: float = 1e-6, rsqrt: str = "div") -> str:
-    """RMSNorm as exporters spell it: in float32, then back, then the weight."""
+def rms_norm(
+    b: Builder, x: str, name: str, hidden: int, epsilon: float = 1e-6, rsqrt: str = "div", casts: bool = True
+) -> str:
+    """RMSNorm as exporters spell it: in float32, then back, then the weight; without `casts` in the model's type."""
     if rsqrt not in ("div", "reciprocal"):
         raise ValueError(f"rsqrt {rsqrt!r}: must be div or reciprocal")
     with b.scope(name):
-        wide = b.node("Cast", x, to=1)
+        wide = b.node("Cast", x, to=1) if casts else x
         mean = reduce_mean(b, b.node("Pow", wide, b.float32(2.0)))
         root = b.node("Sqrt", b.node("Add", mean, b.float32(epsilon)))
         inverse = b.node("Div", b.float32(1.0), root) if rsqrt == "div" else b.node("Reciprocal", root)
-        normed = b.node("Cast", b.node("Mul", wide, inverse), to=b.elem_type)
+        normed = b.node("Mul", wide, inverse)
+        normed = b.node("Cast", normed, to=b.elem_type) if casts else normed
         return b.node("Mul", b.weight("weight", [hidden], mean=1.0, std=0.1), normed)
 
 
-def split_heads(b: Builder, x: str, batch: Dim, seq: Dim, heads: int, width: int) -> str:
-    """[batch, seq, heads * width] to [batch, heads, seq, width]."""
+def split_heads(b: Builder, x: str, batch: Dim, seq: Dim, heads: int, width: int, transposed: bool = False) -> str:
+    """[batch, seq, heads * width] to [batch, heads, seq, width], or its transpose as keys are read.
+
+    Exporters make one Transpose of the two that a module writes for its keys.
+    """
     split = b.node("Reshape", x, sizes(b, [batch, seq, heads, width], x))
-    return b.node("Transpose", split, perm=[0, 2, 1, 3])
+    return b.node("Transpose", split, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
 
 
 def merge_heads(b: Builder, x: str, batch: Dim, seq: Dim, hidden: int) -> str:

@@ -59,10 +59,10 @@ def _attention(b: Builder, x: str, batch: Dim, seq: int, hidden: int, heads: int
     width = hidden // heads
     with b.scope("attention"):
         q, k, v = (
-            split_heads(b, linear(b, x, name, hidden, hidden), batch, seq, heads, width)
+            split_heads(b, linear(b, x, name, hidden, hidden), batch, seq, heads, width, name == "key")
             for name in ("query", "key", "value")
         )
-        scores = b.node("MatMul", q, b.node("Transpose", k, perm=[0, 1, 3, 2]))
+        scores = b.node("MatMul", q, k)
         weights = b.node("Softmax", b.node("Div", scores, b.scalar(width**0.5)), axis=-1)
         context = merge_heads(b, b.node("MatMul", weights, v), batch, seq, hidden)
         return linear(b, context, "output", hidden, hidden)

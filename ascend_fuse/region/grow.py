@@ -15,7 +15,7 @@ from ascend_fuse.region.build import Built
 from ascend_fuse.region.convex import Detour, Reach
 from ascend_fuse.region.epilogue import Epilogue
 from ascend_fuse.region.place import place
-from ascend_fuse.region.profile import Profile, Programs, at_step
+from ascend_fuse.region.profile import TRANSPOSE, Profile, Programs, at_step
 from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import Step, order
 
@@ -262,7 +262,7 @@ class Grower:
 
     def _is_border_view(self, step: Step, inside: set[int], entering: bool) -> bool:
         profile = self.profile(step)
-        if isinstance(profile, Miss) or not profile.trait.view:
+        if isinstance(profile, Miss) or not profile.trait.view or step.node.op == TRANSPOSE:  # that is launched
             return False
         source = entering or any(k in inside for k in self.reach.before[step.index])
         return not source or not any(k in inside for k in self.view.readers(step.outputs[0]))

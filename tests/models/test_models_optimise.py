@@ -72,6 +72,10 @@ def variants() -> dict[str, Build]:
     every["vit"] = partial(models.vit_layer, **vit, layers=2)
     every["vit symbolic"] = partial(models.vit_layer, "b", **vit, opset=13)
     every["vit f16"] = partial(models.vit_layer, 1, **vit, dtype="float16", embedding=False)
+    decode = partial(models.llama_block, 32, 4, 2, 48, layers=2, past=5, seq=1)
+    every["llama decode"], every["llama decode without casts"] = decode, partial(decode, batch="b", casts=False)
+    every["gpt2"] = partial(models.gpt2_layer, 1, 6, 32, 4, layers=2)
+    every["gpt2 symbolic f16"] = partial(models.gpt2_layer, "b", "s", 32, 4, dtype="float16", opset=13)
     return every
 
 
