@@ -51,7 +51,7 @@ def state(folder: Path) -> dict[str, bytes]:
         ("out/b.onnx", ["in/a.onnx.json", "in/./a.onnx.json"], "the report is given twice"),
         ("out/b.json", ["out/b.json"], "the report is the output"),
         ("out/b.onnx", ["out/absent/r.md"], "the report's folder does not exist"),
-        ("out/b.onnx", ["out/r.html"], "no report format"),
+        ("out/b.onnx", ["out/r.pdf"], "no report format"),
         ("out/b.onnx", ["out/-.md", "out"], "no report format"),
         ("out/b.onnx", ["out/dir.md"], "the report is a folder"),
     ],
