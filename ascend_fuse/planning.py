@@ -14,6 +14,7 @@ from ascend_fuse.estimate import Estimate
 from ascend_fuse.graph.size import Sizes
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
+from ascend_fuse.join import join
 from ascend_fuse.neighbour import alone
 from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Miss
@@ -110,6 +111,7 @@ class Planner:
             step = self.grower.steps.get(node.index)
             if step is not None and step.index == node.index and self._starts_chain(step):
                 self._try(step, chain=True)
+        join(self)
 
     def _gate_reductions(self) -> None:
         """A reduction or a product belongs to a region only where a chosen rule names it."""
@@ -134,11 +136,15 @@ class Planner:
     def _starts_chain(self, step: Step) -> bool:
         if step.index not in self.grower.free or not self.launches[step.index]:
             return False
+        return self.is_elementwise(step) and step.index not in self.reasons
+
+    def is_elementwise(self, step: Step) -> bool:
+        """Whether it may be a step of a chain."""
         profile = self.grower.profile(step)
         if isinstance(profile, Miss):
             return False
         t = profile.trait
-        return not (t.reduces or t.moves or t.view or t.product or t.turns) and step.index not in self.reasons
+        return not (t.reduces or t.moves or t.view or t.product or t.turns)
 
     def _try(self, seed: Step, chain: bool = False) -> None:
         """Grow and judge the region around the seed; a `chain` is not taken where its rule was not chosen."""
