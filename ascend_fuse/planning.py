@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ascend_fuse.account import Outcome, account
 from ascend_fuse.candidate import Candidate
+from ascend_fuse.choice import choose
 from ascend_fuse.engine import Engine, Part
 from ascend_fuse.epilogue import attach, take_from_row
 from ascend_fuse.error import UsageError
@@ -25,7 +26,7 @@ from ascend_fuse.region.step import Step, idiom, order, single
 from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.match import Match
-from ascend_fuse.seed import precedence, seed_of
+from ascend_fuse.seed import FAMILIES, seed_of
 from ascend_fuse.verdict import Judged, judge
 from ascend_fuse.wanted import take
 
@@ -73,6 +74,7 @@ class Planner:
         self.near = (*near_idioms, *near_anchors)
         self.grower = Grower(view, self._steps(idioms), values)
         self.estimate = Estimate(view, engine, sizes)
+        self.seedable: frozenset[int] = frozenset()  # nodes that were free when the search began
         self.chosen: list[Chosen] = []
         self.candidates: dict[Candidate, None] = {}  # in the order in which they were judged, each once
         self.reasons: dict[int, Miss] = {}
@@ -87,31 +89,40 @@ class Planner:
         return steps
 
     def run(self, only: Sequence[frozenset[int]] | None = None) -> Outcome:
-        """Regions around anchors of rows first, then of elements, then chains; every other launch gets its reason.
+        """Regions in the best order of families where they touch; every launch that is left gets its reason.
 
         `only`: the nodes of the regions that a saved plan wants. Each is taken whole or not at all, nothing else is,
         and only their nodes have misses.
         """
         if only is None:
-            self._search()
+            self.search(FAMILIES)
+            choose(self)
+            join(self)
             return account(self, self.view.nodes)
         for nodes in only:
             take(self, nodes)
         return account(self, [self.view.nodes[k] for k in sorted({k for nodes in only for k in nodes})])
 
-    def _search(self) -> None:
+    def search(self, order: Sequence[str]) -> None:
+        """One greedy search over the whole graph, family by family."""
         self._gate_reductions()
-        for match in sorted(self.anchors, key=precedence):
-            seed = seed_of(match, self.view, self.grower)
-            if match.rule.family == "matmul":
-                attach(self, seed)
-            else:
-                self._try(seed)
-        for node in self.view.nodes:
-            step = self.grower.steps.get(node.index)
-            if step is not None and step.index == node.index and self._starts_chain(step):
-                self._try(step, chain=True)
-        join(self)
+        self.seedable = frozenset(self.grower.free)
+        self.greedy(order, range(len(self.view.nodes)))
+
+    def greedy(self, order: Sequence[str], nodes: Sequence[int]) -> None:
+        """Regions around the anchors in the nodes (ascending) by family, chains behind the elementwise ones."""
+        anchors = {m.nodes: m for k in nodes if (m := self.anchor_at.get(k)) is not None}
+        for family in order:
+            for match in sorted((m for m in anchors.values() if m.rule.family == family), key=lambda m: m.nodes):
+                seed = seed_of(match, self.view, self.grower)
+                if family == "matmul":
+                    attach(self, seed)
+                else:
+                    self._try(seed)
+            for k in nodes if family == "elementwise" else ():
+                step = self.grower.steps.get(k)
+                if step is not None and step.index == k and self._starts_chain(step):
+                    self._try(step, chain=True)
 
     def _gate_reductions(self) -> None:
         """A reduction or a product belongs to a region only where a chosen rule names it."""

@@ -9,6 +9,7 @@ from ascend_fuse.region.step import Step
 from ascend_fuse.rule.match import Match
 
 FAMILIES = ("rowwise", "matmul", "elementwise")  # in the order of their regions
+ORDERS = (FAMILIES, ("matmul", "rowwise", "elementwise"), ("elementwise", "rowwise", "matmul"))
 
 
 def seed_of(match: Match, view: View, grower: Grower) -> Step:
