@@ -155,7 +155,7 @@ def choose(planner: Planner) -> None:
     for nodes in list(touching.components()):
         if all(m.rule.family == "elementwise" for k in nodes if (m := planner.anchor_at.get(k)) is not None):
             continue
-        key = _key(planner, nodes)
+        key = _shape(planner, nodes)
         if best.get(key) == 0:
             continue
         trial = Trial(planner, sorted({*nodes, *touching.views(nodes)}), [kept.pop(k) for k in nodes if k in kept])
@@ -167,10 +167,25 @@ def choose(planner: Planner) -> None:
     planner.chosen = list(kept.values())
 
 
-def _key(planner: Planner, nodes: Sequence[int]) -> Hashable:
-    grower = planner.grower
-    steps = list(dict.fromkeys(grower.steps[k] for k in nodes))
-    return grower.programs.alike(steps, grower.wanted(steps))
+def _shape(planner: Planner, nodes: Sequence[int]) -> Hashable:
+    """What the order of a component hangs on, its constants' values left out: kinds, types, who reads whom."""
+    grower, view = planner.grower, planner.view
+    at: dict[str, int] = {}
+    parts: list[Hashable] = []
+    for step in dict.fromkeys(grower.steps[k] for k in nodes):
+        profile = grower.profile(step)
+        if isinstance(profile, Profile):
+            t = profile.trait
+            parts.append((t.row, t.reduces, t.moves, t.keep, t.view, t.literal, len(profile.alone.program.instrs)))
+        parts.append((step.instruction, *(n.op for n in step.nodes)))
+        for name in (*step.inputs, *step.outputs):
+            if name not in at:
+                kind = view.type_of(name)
+                parts.append((kind.dtype, kind.shape))
+            parts.append(at.setdefault(name, len(at)))
+    inside = set(nodes)
+    outside = [n for n, _ in at.items() if view.is_output(n) or not inside.issuperset(view.readers(n))]
+    return tuple(parts), tuple(at[n] for n in outside)
 
 
 class Trial:

@@ -117,10 +117,6 @@ class Programs:
         own = dict(zip(names, at, strict=True))
         return Built(first.program, tuple(own[n] for n in first.inputs), tuple(wanted), first.sizes)
 
-    def alike(self, steps: Sequence[Step], wanted: Sequence[str]) -> Key:
-        """Equal for steps that are the same but for their names, and of which the same is read outside."""
-        return self._key(steps, wanted)[0]
-
     def _key(self, steps: Sequence[Step], wanted: Sequence[str]) -> tuple[Key, dict[str, int]]:
         """What the program depends on, names by the number of their first appearance; and these numbers."""
         at: dict[str, int] = {}
