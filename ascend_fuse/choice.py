@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.convex import SEARCH_LIMIT
+from ascend_fuse.region.operand import moves_only
+from ascend_fuse.region.product import operands_of
 from ascend_fuse.region.profile import Profile
 from ascend_fuse.seed import ORDERS
 
@@ -76,7 +78,7 @@ class Touching:
         return found if isinstance(found, Profile) else None
 
     def _readers(self, index: int) -> Iterator[int]:
-        """Launched readers of what the node makes, also through views; those of a product as operands are none."""
+        """Launched readers of what the node makes, also through views."""
         grower = self.planner.grower
         stack = [(index, k) for k in grower.reach.after[index]]
         seen: set[int] = set()
@@ -87,18 +89,25 @@ class Touching:
             seen.add(k)
             profile = self._profile(k)
             if k in self.home:
-                read = self.planner.view.nodes[source].outputs
-                operands = self.planner.view.nodes[k].inputs[:2]
-                if profile is None or not profile.trait.product or set(read).isdisjoint(operands):
+                if profile is None or not profile.trait.product or self._enters(index, source, k):
                     yield k
             elif profile is not None and profile.trait.view:
                 stack += [(k, j) for j in grower.reach.after[k]]
+
+    def _enters(self, index: int, source: int, product: int) -> bool:
+        """Whether the product could have the node in its region: what makes an operand only moves it."""
+        operands = {name for name, _ in operands_of(self.planner.view.nodes[product])}
+        profile = self._profile(index)
+        moves = profile is not None and moves_only(self.planner.grower.steps[index], profile.trait)
+        return moves or operands.isdisjoint(self.planner.view.nodes[source].outputs)
 
     def _meets(self, a: int, b: int) -> bool:
         """Whether the steps could be in one region, by their kinds."""
         one, other = self._profile(a), self._profile(b)
         if one is None or other is None:
             return True  # an inner node of an idiom
+        if one.trait.turns or other.trait.turns:
+            return one.trait.product or other.trait.product
         if one.trait.product:
             return not (other.trait.product or other.trait.reduces or other.trait.moves)
         return not (other.trait.product and (one.trait.reduces or one.trait.moves))
@@ -176,7 +185,9 @@ def _shape(planner: Planner, nodes: Sequence[int]) -> Hashable:
         profile = grower.profile(step)
         if isinstance(profile, Profile):
             t = profile.trait
-            parts.append((t.row, t.reduces, t.moves, t.keep, t.view, t.literal, len(profile.alone.program.instrs)))
+            parts.append(
+                (t.row, t.reduces, t.moves, t.keep, t.view, t.literal, t.turns, len(profile.alone.program.instrs))
+            )
         parts.append((step.instruction, *(n.op for n in step.nodes)))
         for name in (*step.inputs, *step.outputs):
             if name not in at:

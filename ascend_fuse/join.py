@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ascend_fuse.engine import Part
-from ascend_fuse.error import UsageError
 from ascend_fuse.graph.dim import Dim, product
 from ascend_fuse.program.program import LIMIT_INSTRUCTIONS, LIMIT_OUTPUTS
 from ascend_fuse.reason import Miss
@@ -148,9 +147,8 @@ def _paying(planner: Planner, one: Launch, other: Launch) -> tuple[list[Step], B
     if isinstance(closed, Miss):
         return None
     steps, built = closed
-    try:
-        beside = judge(planner.engine, planner.estimate.part(built), (one.part, other.part))
-        verdict = planner.verdict(steps, built)
-    except UsageError:
+    verdict = planner.verdict(steps, built)
+    if isinstance(verdict, Miss):
         return None
-    return None if beside.miss or verdict.miss else (steps, built, verdict)
+    beside = judge(planner.engine, planner.estimate.part(built), (one.part, other.part))
+    return None if beside.miss else (steps, built, verdict)
