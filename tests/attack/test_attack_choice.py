@@ -9,6 +9,7 @@ import onnx.parser
 import pytest
 
 from ascend_fuse.account import Outcome, account
+from ascend_fuse.choice import choose
 from ascend_fuse.engine import Engine, bounds, load_soc
 from ascend_fuse.graph.launch import launches_by_node
 from ascend_fuse.graph.scope import infer, scopes, view_of
@@ -20,7 +21,7 @@ from tests.attack.property import CHEAP, random_model
 
 BATCHES, EACH = 8, 30
 FIRST = 2_000_000
-BETTER = (2_000_005, 2_000_187, 2_000_387)  # models in which it matters
+BETTER = (2_000_054, 2_000_159, 2_000_375)  # models in which it matters
 ENGINE = Engine(load_soc("Ascend910B3"), bounds(**CHEAP))
 
 
@@ -39,38 +40,37 @@ def greedy(fresh: Callable[[], Planner], order: tuple[str, ...]) -> Outcome:
     return account(planner, planner.view.nodes)
 
 
+def unexplained(planner: Planner, plan: Outcome) -> set[int]:
+    """Steps that stay launches without a reason."""
+    fused = {k for c in plan.chosen for k in c.nodes}
+    steps = planner.grower.steps.values()
+    left = {s.index for s in steps if planner.launches[s.index] and s.index not in fused}
+    return left - {m.node for m in plan.misses if m.miss.message}
+
+
 def told_of(plan: Outcome) -> object:
     """What a plan says, without the identity of its steps."""
     return [(c.nodes, c.part, c.rules, c.tiling, c.figures) for c in plan.chosen], plan.misses, plan.before, plan.after
 
 
-def compare(model: onnx.ModelProto) -> bool:
-    """Whether the plan is better than the first order; asserts what holds for each."""
-    fresh = planners(model)
-    plan = fresh().run()
-    totals = [greedy(fresh, order).after.time_us for order in ORDERS]
-    assert plan.after.time_us <= min(totals) + 1e-6
-    assert told_of(fresh().run()) == told_of(plan)
-    fused = {k for c in plan.chosen for k in c.nodes}
-    told = {m.node for m in plan.misses if m.miss.message}
-    view, launches = fresh().view, launches_by_node(model)
-    steps = fresh().grower.steps
-    left = {steps[n.index].index for n in view.nodes if n.index in steps and launches[n.index]} - fused
-    assert left <= told
-    return plan.after.time_us < totals[0] - 1.0
-
-
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_no_order_is_better(batch: int) -> None:
     for seed in range(FIRST + batch * EACH, FIRST + (batch + 1) * EACH):
-        try:
-            compare(random_model(seed).model())
-        except AssertionError as error:
-            error.add_note(f"seed {seed}")
-            raise
+        fresh = planners(random_model(seed).model())
+        plan = fresh().run()
+        totals = [greedy(fresh, order).after.time_us for order in ORDERS]
+        assert plan.after.time_us <= min(totals) + 1e-6, f"seed {seed}"
+        assert told_of(fresh().run()) == told_of(plan), f"seed {seed}"
+        assert not unexplained(fresh(), plan), f"seed {seed}"
 
 
 @pytest.mark.parametrize("seed", BETTER)
 def test_it_is_better_than_the_first_order(seed: int) -> None:
-    """Where elements that grow first take what rows would have split."""
-    assert compare(random_model(seed).model())
+    """Where elements that grow first take what rows would have split; the later joins left out."""
+    fresh = planners(random_model(seed).model())
+    planner = fresh()
+    planner.search(ORDERS[0])
+    choose(planner)
+    chosen = account(planner, planner.view.nodes)
+    assert chosen.after.time_us < greedy(fresh, ORDERS[0]).after.time_us - 1.0
+    assert not unexplained(fresh(), chosen)
