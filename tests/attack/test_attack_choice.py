@@ -21,7 +21,6 @@ from tests.attack.property import CHEAP, random_model
 
 BATCHES, EACH = 8, 30
 FIRST = 2_000_000
-BETTER = (2_000_054, 2_000_159, 2_000_375)  # models in which it matters
 ENGINE = Engine(load_soc("Ascend910B3"), bounds(**CHEAP))
 
 
@@ -64,13 +63,17 @@ def test_no_order_is_better(batch: int) -> None:
         assert not unexplained(fresh(), plan), f"seed {seed}"
 
 
-@pytest.mark.parametrize("seed", BETTER)
-def test_it_is_better_than_the_first_order(seed: int) -> None:
-    """Where elements that grow first take what rows would have split; the later joins left out."""
-    fresh = planners(random_model(seed).model())
+def test_it_matters() -> None:
+    """Some graph is better than in the first order: elements that grow first take what rows would have split."""
+    assert any(is_better(random_model(seed).model()) for seed in range(FIRST, FIRST + BATCHES * EACH))
+
+
+def is_better(model: onnx.ModelProto) -> bool:
+    """The later joins left out."""
+    fresh = planners(model)
     planner = fresh()
     planner.search(ORDERS[0])
     choose(planner)
     chosen = account(planner, planner.view.nodes)
-    assert chosen.after.time_us < greedy(fresh, ORDERS[0]).after.time_us - 1.0
     assert not unexplained(fresh(), chosen)
+    return chosen.after.time_us < greedy(fresh, ORDERS[0]).after.time_us - 1.0
