@@ -30,10 +30,11 @@ class Outcome:
 
 def account(planner: Planner, told: Iterable[Node]) -> Outcome:
     """The outcome of a finished planner, with the misses of the nodes `told`."""
-    fused = {n for c in planner.chosen for n in c.nodes}
+    chosen = sorted(planner.chosen, key=lambda c: c.nodes)
+    fused = {n for c in chosen for n in c.nodes}
     before = after = Totals()
     costs: dict[int, Totals] = {}
-    for c in planner.chosen:
+    for c in chosen:
         before, after = before + c.figures.before, after + c.figures.after
     for node in planner.view.nodes:
         if node.index not in fused and planner.launches[node.index]:
@@ -49,7 +50,6 @@ def account(planner: Planner, told: Iterable[Node]) -> Outcome:
     known = {(m.node, m.miss.code) for m in misses}
     near = [m for m in planner.near if m.node in asked and m.node not in fused and (m.node, m.code) not in known]
     misses += [_told(planner, m.node, m, costs) for m in near]
-    chosen = sorted(planner.chosen, key=lambda c: c.nodes)
     return Outcome(
         tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after,
         (*planner.candidates, *_lone(planner, misses)),

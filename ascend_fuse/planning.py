@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ascend_fuse.account import Outcome, account
 from ascend_fuse.candidate import Candidate
+from ascend_fuse.choice import choose
 from ascend_fuse.engine import Engine, Part
 from ascend_fuse.epilogue import attach, take_from_row
 from ascend_fuse.error import UsageError
@@ -14,17 +15,18 @@ from ascend_fuse.estimate import Estimate
 from ascend_fuse.graph.size import Sizes
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
+from ascend_fuse.join import join
 from ascend_fuse.neighbour import alone
 from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Built
 from ascend_fuse.region.grow import Grower, Growth
 from ascend_fuse.region.profile import Profile
-from ascend_fuse.region.step import Step, idiom, order, single
+from ascend_fuse.region.step import Step, order, single
 from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.match import Match
-from ascend_fuse.seed import precedence, seed_of
+from ascend_fuse.seed import FAMILIES, seed_of, steps_of
 from ascend_fuse.verdict import Alone, Judged, candidate, judge
 from ascend_fuse.wanted import take
 
@@ -77,46 +79,49 @@ class Planner:
         self.anchor_at = {n: m for m in self.anchors for n in m.nodes}  # matches of a role share no nodes
         idioms, near_idioms = find(view, rules, "idiom")
         self.near = (*near_idioms, *near_anchors)
-        self.grower = Grower(view, self._steps(idioms), values)
+        self.grower = Grower(view, steps_of(view, idioms), values)
         self.estimate = Estimate(view, engine, sizes, measured)
+        self.seedable: frozenset[int] = frozenset()  # nodes that were free when the search began
         self.chosen: list[Chosen] = []
         self.candidates: dict[Candidate, None] = {}  # in the order in which they were judged, each once
         self.reasons: dict[int, Miss] = {}
         self.beyond: dict[int, Miss] = {}  # why a step did not join the chosen region beside it
 
-    def _steps(self, idioms: Sequence[Match]) -> list[Step]:
-        inside = {n: m for m in idioms for n in m.nodes}
-        steps = [idiom(self.view, m, m.rule.code, m.rule.instruction) for m in idioms]
-        for node in self.view.nodes:
-            if node.index not in inside and node.op != "Constant" and node.outputs:
-                steps.append(single(node))
-        return steps
-
     def run(self, only: Sequence[frozenset[int]] | None = None) -> Outcome:
-        """Regions around anchors of rows first, then of elements, then chains; every other launch gets its reason.
+        """Regions in the best order of families where they touch; every launch that is left gets its reason.
 
         `only`: the nodes of the regions that a saved plan wants. Each is taken whole or not at all, nothing else is,
         and only their nodes have misses.
         """
         if only is None:
-            self._search()
+            self.search(FAMILIES)
+            choose(self)
+            join(self)
             return account(self, self.view.nodes)
         for nodes in only:
             take(self, nodes)
         return account(self, [self.view.nodes[k] for k in sorted({k for nodes in only for k in nodes})])
 
-    def _search(self) -> None:
+    def search(self, order: Sequence[str]) -> None:
+        """One greedy search over the whole graph, family by family."""
         self._gate_reductions()
-        for match in sorted(self.anchors, key=precedence):
-            seed = seed_of(match, self.view, self.grower)
-            if match.rule.family == "matmul":
-                attach(self, seed)
-            else:
-                self._try(seed)
-        for node in self.view.nodes:
-            step = self.grower.steps.get(node.index)
-            if step is not None and step.index == node.index and self._starts_chain(step):
-                self._try(step, chain=True)
+        self.seedable = frozenset(self.grower.free)
+        self.greedy(order, range(len(self.view.nodes)))
+
+    def greedy(self, order: Sequence[str], nodes: Sequence[int]) -> None:
+        """Regions around the anchors in the nodes (ascending) by family, chains behind the elementwise ones."""
+        anchors = {m.nodes: m for k in nodes if (m := self.anchor_at.get(k)) is not None}
+        for family in order:
+            for match in sorted((m for m in anchors.values() if m.rule.family == family), key=lambda m: m.nodes):
+                seed = seed_of(match, self.view, self.grower)
+                if family == "matmul":
+                    attach(self, seed)
+                else:
+                    self._try(seed)
+            for k in nodes if family == "elementwise" else ():
+                step = self.grower.steps.get(k)
+                if step is not None and step.index == k and self._starts_chain(step):
+                    self._try(step, chain=True)
 
     def _gate_reductions(self) -> None:
         """A reduction or a product belongs to a region only where a chosen rule names it."""
@@ -141,11 +146,15 @@ class Planner:
     def _starts_chain(self, step: Step) -> bool:
         if step.index not in self.grower.free or not self.launches[step.index]:
             return False
+        return self.is_elementwise(step) and step.index not in self.reasons
+
+    def is_elementwise(self, step: Step) -> bool:
+        """Whether it may be a step of a chain."""
         profile = self.grower.profile(step)
         if isinstance(profile, Miss):
             return False
         t = profile.trait
-        return not (t.reduces or t.moves or t.view or t.product or t.turns) and step.index not in self.reasons
+        return not (t.reduces or t.moves or t.view or t.product or t.turns)
 
     def _try(self, seed: Step, chain: bool = False) -> None:
         """Grow and judge the region around the seed; a `chain` is not taken where its rule was not chosen."""

@@ -1,14 +1,17 @@
-"""Where the region around an anchor begins, and which anchor comes first."""
+"""What regions are made of, where the region around an anchor begins, and which anchor comes first."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ascend_fuse.graph.view import View
 from ascend_fuse.region.grow import Grower
 from ascend_fuse.region.profile import Profile
-from ascend_fuse.region.step import Step
+from ascend_fuse.region.step import Step, idiom, single
 from ascend_fuse.rule.match import Match
 
 FAMILIES = ("rowwise", "matmul", "elementwise")  # in the order of their regions
+ORDERS = (FAMILIES, ("matmul", "rowwise", "elementwise"), ("elementwise", "rowwise", "matmul"))
 
 
 def seed_of(match: Match, view: View, grower: Grower) -> Step:
@@ -32,3 +35,13 @@ def _reduces(step: Step, grower: Grower) -> bool:
 def precedence(match: Match) -> tuple[int, tuple[int, ...]]:
     """Rows come before products, these before elements, then the order of the list."""
     return FAMILIES.index(match.rule.family), match.nodes
+
+
+def steps_of(view: View, idioms: Sequence[Match]) -> list[Step]:
+    """What regions are made of: the idioms, and every other node that computes something."""
+    inside = {n: m for m in idioms for n in m.nodes}
+    steps = [idiom(view, m, m.rule.code, m.rule.instruction) for m in idioms]
+    for node in view.nodes:
+        if node.index not in inside and node.op != "Constant" and node.outputs:
+            steps.append(single(node))
+    return steps

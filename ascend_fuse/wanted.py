@@ -1,4 +1,4 @@
-"""Building the regions of a saved plan again, each whole or not at all."""
+"""Building regions of known nodes, each whole or not at all: those of a saved plan, and two that share a launch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.build import Built
 from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step
 from ascend_fuse.seed import precedence, seed_of
@@ -15,27 +16,44 @@ if TYPE_CHECKING:
 
 
 def take(planner: Planner, nodes: frozenset[int]) -> None:
-    """Build and judge one region of a saved plan: grown as always, with nothing else free to join."""
+    """Build and judge one region of a saved plan."""
     wanted = list(dict.fromkeys(planner.grower.steps[n] for n in sorted(nodes) if n in planner.grower.steps))
-    free = planner.grower.free
-    if not free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
+    if not planner.grower.free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
         _lack(planner, wanted, {}, "a node of it is in no step or in another region")
         return
-    failed: tuple[Mapping[int, Miss], str] | None = None
-    for seed in _seeds(planner, wanted, nodes):
-        planner.grower.free = set(nodes)
-        growth = planner.grower.grow(seed, wanted)
-        closed = planner.grower.close(growth.steps, growth.refused)
-        planner.grower.free = free
+    refused: dict[int, Miss] = {}
+    closed = whole(planner, wanted, refused, tries=len(wanted))
+    if isinstance(closed, Miss):
+        _lack(planner, wanted, refused, closed.message)
+    else:
+        planner.judge(*closed, ignored=False)
+
+
+def whole(
+    planner: Planner, wanted: Sequence[Step], refused: dict[int, Miss], tries: int
+) -> tuple[list[Step], Built] | Miss:
+    """The steps, which are in no region, as one program: grown as always, with nothing else free to join.
+
+    So many seeds are tried; where none reaches all steps, `refused` gets the reasons of the first.
+    """
+    grower = planner.grower
+    nodes = {n.index for s in wanted for n in s.nodes}
+    failed: Miss | None = None
+    free, grower.free = grower.free, nodes
+    for seed in _seeds(planner, wanted, nodes)[:tries]:
+        growth = grower.grow(seed, wanted)
+        closed = grower.close(growth.steps, growth.refused)
         if not isinstance(closed, Miss) and len(closed[0]) == len(wanted):
-            planner.judge(*closed, ignored=False)
-            return
-        failed = failed or (growth.refused, closed.message if isinstance(closed, Miss) else "")
-    if failed is not None:  # else each step has its own reason
-        _lack(planner, wanted, *failed)
+            grower.free = free
+            return closed
+        if failed is None:
+            refused |= growth.refused
+            failed = closed if isinstance(closed, Miss) else Miss("nothing-to-join", "")
+    grower.free = free
+    return failed or Miss("nothing-to-join", "")
 
 
-def _seeds(planner: Planner, steps: Sequence[Step], nodes: frozenset[int]) -> list[Step]:
+def _seeds(planner: Planner, steps: Sequence[Step], nodes: set[int]) -> list[Step]:
     """Where planning may have begun: at the product, else at an anchor or, where that reached not all, any step."""
     anchors = [seed_of(m, planner.view, planner.grower) for m in sorted(planner.inside(nodes), key=precedence)]
     products = [s for s in steps if planner.is_product(s)]

@@ -65,6 +65,11 @@ class Reach:
         np.minimum(self._low[span], low, out=self._low[span])
         np.maximum(self._high[span], high, out=self._high[span])
 
+    def release(self, nodes: Iterable[int]) -> None:
+        """Make claimed nodes single ones again; each group as a whole."""
+        for n in nodes:
+            self.group[n] = -1
+
     def _bound(self, index: int, table: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
         while int(table[index]) != index:
             index = int(table[index])

@@ -115,11 +115,11 @@ def test_deleted_cleanups_are_not_done(write_model: WriteModel, tmp_path: Path) 
 
 
 RESTING = """<ir_version: 10, opset_import: ["" : 17]>
-m (float[8, 64] x, float[8, 64] u) => (float[512] y, float[8, 64] z, float[8, 64] w) {
+m (float[8, 64] x, float[8, 64] u, float[8, 64] v) => (float[512] y, float[8, 64] z, float[8, 64] w) {
   o = Identity (u) z = Neg (o)
   a = Relu (x) j = Identity (a) b = Tanh (j)
   s = Shape (b) n = ReduceProd <keepdims = 1> (s) c = Exp (b) y = Reshape (c, n)
-  d = Abs (u) w = Exp (d)
+  d = Abs (v) w = Exp (d)
 }"""
 
 

@@ -123,7 +123,7 @@ TEXTS = {
 COUNTS = {
     "branch": {"": 1, "If#0.else_branch": 1},
     "nested": {"": 1, "If#0.then_branch/If#0.then_branch": 1, "If#0.then_branch/If#0.else_branch": 1},
-    "loop": {"Loop#0.body": 2},
+    "loop": {"Loop#0.body": 1},
     "growing": {"": 1, "Loop#0.body": 1},
     "scan": {"Scan#0.body": 1},
     "calls": {"function local::act": 2},
