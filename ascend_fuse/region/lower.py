@@ -182,7 +182,7 @@ LOWERINGS: Mapping[str, Rule] = {
     **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
     "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
     "Reshape": _same, "Flatten": _same, "Identity": _same, "Transpose": _same, "Dropout": _dropout,
-    "MatMul": lower_product, "Gemm": lower_product,
+    "MatMul": lower_product, "Gemm": lower_product, "Conv": lower_product,
 }  # fmt: skip
 
 
