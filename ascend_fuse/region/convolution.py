@@ -22,6 +22,9 @@ def convolution(node: Node, view: View) -> Trait | Miss:
         if dtype not in FLOATS or dtype == "f64":
             figure: dict[str, Figure] = {"dtype": dtype or "?"}
             return Miss("dtype-unsupported", f"Conv on {dtype or 'an unknown type'}", node.index, figure)
+    kernel = (weight.shape or ())[CHANNEL:]
+    if not kernel or not all(isinstance(size, int) for size in kernel):
+        return Miss("shape-unknown", "the kernel of Conv is not known", node.index, {"axis": "kernel"})
     shapes = [view.type_of(name).shape for name in (*node.inputs[:2], node.outputs[0])]
     known = [s for s in shapes if s is not None]
     if len(known) < len(shapes):
@@ -29,12 +32,9 @@ def convolution(node: Node, view: View) -> Trait | Miss:
     if any(0 in s for s in known):
         figures: dict[str, Figure] = {"shape": ", ".join(map(shown, known)), "space": "any"}
         return Miss("shape-mismatch", "Conv of an empty tensor", node.index, figures)
-    axes = len(known[1]) - CHANNEL
-    kernel = known[1][CHANNEL:]
-    if not all(isinstance(size, int) for size in kernel):
-        return Miss("shape-unknown", "the kernel of Conv is not known", node.index, {"axis": "kernel"})
+    axes = len(kernel)
     text = _more_than_product(node, tuple(size for size in kernel if isinstance(size, int)))
-    if text or not 1 <= axes <= MAX_AXES or len({len(s) for s in known}) > 1:
+    if text or axes > MAX_AXES or len({len(s) for s in known}) > 1:
         text = text or f"images of {axes} axes"
         return Miss("own-kernel", f"Conv has a kernel of its own: {text}", node.index, {"op": "Conv"})
     bias = tuple(n for n in node.inputs[2:] if n)
