@@ -99,7 +99,9 @@ def mobilenet_block(
 
 
 def _hard_swish(b: Builder, x: str) -> str:
-    return activate(b, x, "hard_swish", "op") if b.opset >= 14 else b.node("Mul", x, activate(b, x, "hard_sigmoid", "op"))
+    if b.opset >= 14:
+        return activate(b, x, "hard_swish", "op")
+    return b.node("Mul", x, activate(b, x, "hard_sigmoid", "op"))
 
 
 def conv(b: Builder, x: str, name: str, rows: int, cols: int, width: int = 3, group: int = 1) -> str:

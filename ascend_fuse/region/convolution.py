@@ -19,7 +19,7 @@ def convolution(node: Node, view: View) -> Trait | Miss:
     """A convolution that sums over the channels of one pixel, or what makes it another."""
     image, weight = (view.type_of(name) for name in node.inputs[:2])
     for dtype in (image.dtype, weight.dtype):
-        if dtype not in FLOATS or dtype == "f64":
+        if dtype not in FLOATS:
             figure: dict[str, Figure] = {"dtype": dtype or "?"}
             return Miss("dtype-unsupported", f"Conv on {dtype or 'an unknown type'}", node.index, figure)
     kernel = (weight.shape or ())[CHANNEL:]

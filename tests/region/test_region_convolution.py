@@ -34,7 +34,9 @@ def only(found: Plan) -> Region:
 def relu(attributes: str = "", x: str = X, w: str = W, y: str = Y, bias: str = "") -> str:
     """A convolution and what follows it."""
     given = f", float[{bias}] b" if bias else ""
-    return f"g ({x} x, {w} w{given}) => ({y} y) {{ p = Conv {attributes} (x, w{', b' if bias else ''})\n y = Relu (p) }}"
+    return (
+        f"g ({x} x, {w} w{given}) => ({y} y) {{ p = Conv {attributes} (x, w{', b' if bias else ''})\n y = Relu (p) }}"
+    )
 
 
 def test_the_weight_is_left_and_the_images_are_right() -> None:
