@@ -79,6 +79,8 @@ def _node(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
         return terms.make("Cast", DTYPE_OF_ONNX.get(target, ""), operands[0])
     if node.op_type in _REDUCTIONS.values():
         return terms.make(node.op_type, operands[0])
+    if node.op_type == "GlobalAveragePool":
+        return terms.make("ReduceMean", operands[0])
     if node.op_type in ("MatMul", "Gemm"):
         return _product(terms, node, operands)
     if node.op_type == "Conv" and _is_pointwise(node):
