@@ -199,3 +199,35 @@ def test_a_convolution_alone_is_priced_as_a_product() -> None:
 def test_a_reduction_behind_a_convolution() -> None:
     graph = f"g ({X} x, {W} w) => (float[2,128,1,1] y) {{ p = Conv (x, w)\n y = ReduceMean <axes = [2, 3]> (p) }}"
     assert "crosses-reduction" in told(plan(graph), "p")
+
+
+TURNED = {
+    "the images are stored with channels last": (
+        "float[2,28,28,64] x, float[128,64,1,1] w", "t = Transpose <perm = [0,3,1,2]> (x) p = Conv (t, w, b)",
+        "= right <0 2 3 1>",
+    ),
+    "the weight is a transposed matrix": (
+        f"{X} x, float[64,128] w",
+        "u = Transpose <perm = [1,0]> (w) t = Reshape (u, s) p = Conv (x, t, b)", "= left <1 0>",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_an_operand_is_read_through_its_transpose(name: str) -> None:
+    inputs, nodes, line = TURNED[name]
+    text = model(f"g ({inputs}, float[128] b) => ({Y} y) <int64[4] s = {{128,64,1,1}}> {{ {nodes} y = Relu (p) }}")
+    result = ascend_fuse.optimize(text)
+    assert line in only(result.plan).program and result.plan.totals_after.launches == 1
+    feeds = feeds_of(text)
+    assert_equal(run(text, feeds), run(result.model, feeds), name)
+
+
+def test_a_result_with_channels_last_is_transposed_apart() -> None:
+    """Its rows are image positions: no block transfer stores neighbours of one as neighbours."""
+    graph = (
+        f"g ({X} x, {W} w) => (float[2,28,28,128] y) "
+        "{ p = Conv (x, w)\n r = Relu (p)\n y = Transpose <perm = [0,2,3,1]> (r) }"
+    )
+    found = plan(graph)
+    assert only(found).outputs == ("r",) and found.totals_after.launches == 2
