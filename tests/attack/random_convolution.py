@@ -18,11 +18,12 @@ class RandomConvolutions(RandomMoves):
         a = self.pick("f32", "f16", rank=2)
         if a is None:
             return
+        a = self.path(a) if self.r.random() < 0.3 else a
         if len(a[2]) == 2:
             more = [self.constant([0], np.int64)] if self.opset >= 13 else []
             self.add("Unsqueeze", [a[0], *more], (a[1], (1, *a[2])), **({} if more else {"axes": [0]}))
             a = self.tensors[-1]
-        if len(a[2]) > 4 or not isinstance(a[2][1], int):
+        if not 3 <= len(a[2]) <= 4 or not isinstance(a[2][1], int):
             return
         axes, channels = len(a[2]) - 2, a[2][1]
         rows = self.r.choice((1, 3, *(d for d in self.dims if isinstance(d, int))))

@@ -57,3 +57,16 @@ def test_the_gate_comes_back_too_late() -> None:
 def test_an_image_without_axes() -> None:
     source = model("g (float[2,48] x) => (float[2,48] y) { a = Relu (x)\n y = GlobalAveragePool (a) }")
     assert "shape-unknown" in told(ascend_fuse.optimize(source).plan, "y")
+
+
+def test_the_row_does_not_depend_on_the_step_that_began_it() -> None:
+    """A pool of two axes, one of them 1, in one region with a softmax along the other: a plan is applied as it is."""
+    source = model(
+        "g (float[2,48,1,64] x) => (float[2,48,1,64] y, float[2,48,1,1] m) "
+        "{ a = HardSwish (x)\n m = GlobalAveragePool (a)\n y = Softmax <axis = -1> (a) }"
+    )
+    result = ascend_fuse.optimize(source)
+    (region,) = result.plan.regions
+    assert region.program.startswith("rowwise 1 [d0, d1, 1 | d2]\n") and len(region.nodes) == 3
+    assert ascend_fuse.apply(source, result.plan).model == result.model
+    equal(source, result.model)
