@@ -13,7 +13,8 @@ from ascend_fuse.region.step import Step
 if TYPE_CHECKING:
     from ascend_fuse.planning import Planner
 
-OTHER_PRODUCTS = frozenset("Conv ConvTranspose MatMulInteger ConvInteger".split())
+PRODUCTS = frozenset("MatMul Gemm Conv".split())
+OTHER_PRODUCTS = frozenset("ConvTranspose MatMulInteger ConvInteger".split())
 
 
 def alone(planner: Planner, seed: Step, growth: Growth) -> Miss:
@@ -51,7 +52,7 @@ def _behind(planner: Planner, growth: Growth, epilogue: Epilogue) -> Mapping[int
 
 def _is_product(planner: Planner, index: int) -> bool:
     node = planner.view.nodes[index]
-    return not node.domain and (node.op in OTHER_PRODUCTS or node.op in ("MatMul", "Gemm"))
+    return not node.domain and (node.op in OTHER_PRODUCTS or node.op in PRODUCTS)
 
 
 def _of_product(planner: Planner, growth: Growth, index: int) -> str:
@@ -60,6 +61,9 @@ def _of_product(planner: Planner, growth: Growth, index: int) -> str:
         return "operands of a product are read as they are"
     if planner.view.nodes[index].op in OTHER_PRODUCTS:
         return "it takes no epilogue in this version"
+    profile = planner.grower.profile(planner.grower.steps[index])
+    if isinstance(profile, Miss):
+        return profile.message
     reason = planner.reasons.get(index)
     if reason is None and index in planner.grower.free:
         product = planner.grower.steps[index]

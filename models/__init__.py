@@ -8,7 +8,7 @@ from models.attention import attention_training
 from models.attention_block import attention_block
 from models.bert import bert_layer
 from models.build import save
-from models.convolution import groupnorm_block, residual_cnn
+from models.convolution import groupnorm_block, mobilenet_block, residual_cnn, resnet_bottleneck
 from models.gpt2 import gpt2_layer
 from models.llama import llama_7b, llama_block
 from models.mlp import mlp
@@ -25,6 +25,8 @@ BUILDERS = {
     "attention-training": attention_training,
     "attention-block": attention_block,
     "residual-cnn": residual_cnn,
+    "resnet-bottleneck": resnet_bottleneck,
+    "mobilenet-block": mobilenet_block,
     "groupnorm-block": groupnorm_block,
     "add-layernorm": add_layernorm,
     "add-rmsnorm": add_rmsnorm,
@@ -42,7 +44,9 @@ __all__ = [
     "llama_7b",
     "llama_block",
     "mlp",
+    "mobilenet_block",
     "residual_cnn",
+    "resnet_bottleneck",
     "save",
     "vit_layer",
 ]

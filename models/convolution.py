@@ -45,12 +45,72 @@ def residual_cnn(
     return b.model()
 
 
-def conv(b: Builder, x: str, name: str, rows: int, cols: int, width: int = 3) -> str:
+def resnet_bottleneck(
+    batch: Dim = 1,
+    channels: int = 256,
+    inner: int = 64,
+    size: Dim = 56,
+    blocks: int = 1,
+    dtype: DType = "float32",
+    opset: int = 17,
+) -> onnx.ModelProto:
+    """ResNet-50's block (https://arxiv.org/abs/1512.03385): x [batch, channels, size, size] in and out.
+
+    1x1 to `inner` channels, 3x3, 1x1 back, the residual; norms are folded into the convolutions.
+    """
+    b = Builder("resnet_bottleneck", dtype, opset)
+    shape: list[Dim] = [batch, channels, size, size]
+    x = b.input("x", shape)
+    for index in range(blocks):
+        with b.scope(f"layer.{index}"):
+            y = b.node("Relu", conv(b, x, "conv1", inner, channels, width=1))
+            y = b.node("Relu", conv(b, y, "conv2", inner, inner))
+            y = conv(b, y, "conv3", channels, inner, width=1)
+            x = b.node("Relu", b.node("Add", y, x))
+    b.output(x, "y", shape)
+    return b.model()
+
+
+def mobilenet_block(
+    batch: Dim = 1,
+    channels: int = 80,
+    inner: int = 480,
+    size: Dim = 14,
+    blocks: int = 1,
+    dtype: DType = "float32",
+    opset: int = 13,
+) -> onnx.ModelProto:
+    """MobileNetV3's block (https://arxiv.org/abs/1905.02244): x [batch, channels, size, size] in and out.
+
+    1x1 to `inner` channels, 3x3 for each channel by itself, squeeze-excite, 1x1 back, the residual. From opset 14 on
+    hard-swish is one operator, before PyTorch's exporter writes two.
+    """
+    b = Builder("mobilenet_block", dtype, opset)
+    shape: list[Dim] = [batch, channels, size, size]
+    x = b.input("x", shape)
+    for index in range(blocks):
+        with b.scope(f"block.{index}"):
+            y = _hard_swish(b, conv(b, x, "expand", inner, channels, width=1))
+            y = _hard_swish(b, conv(b, y, "depthwise", inner, inner, group=inner))
+            y = conv(b, _squeeze_excite(b, y, inner), "project", channels, inner, width=1)
+            x = b.node("Add", y, x)
+    b.output(x, "y", shape)
+    return b.model()
+
+
+def _hard_swish(b: Builder, x: str) -> str:
+    if b.opset >= 14:
+        return activate(b, x, "hard_swish", "op")
+    return b.node("Mul", x, activate(b, x, "hard_sigmoid", "op"))
+
+
+def conv(b: Builder, x: str, name: str, rows: int, cols: int, width: int = 3, group: int = 1) -> str:
     """x: [batch, cols, h, w] to [batch, rows, h, w]."""
     with b.scope(name):
+        cols //= group
         weight = b.weight("weight", [rows, cols, width, width], std=(cols * width * width) ** -0.5)
-        pads = [width // 2] * 4
-        return b.node("Conv", x, weight, b.weight("bias", [rows], std=0.02), kernel_shape=[width, width], pads=pads)
+        shape = {"kernel_shape": [width, width], "pads": [width // 2] * 4, "group": group}
+        return b.node("Conv", x, weight, b.weight("bias", [rows], std=0.02), **shape)
 
 
 def _conv_norm(b: Builder, x: str, name: str, channels: int, norm: Norm) -> str:
@@ -77,13 +137,16 @@ def groupnorm_block(
     groups: int = 8,
     time: int = 128,
     norm: GroupNorm = "instance",
+    blocks: int = 1,
+    scaled: bool = True,
     dtype: DType = "float32",
     opset: int = 17,
 ) -> onnx.ModelProto:
-    """A residual block of a diffusion U-Net: x [batch, channels, size, size] and time [batch, time] in.
+    """Residual blocks of a diffusion U-Net: x [batch, channels, size, size] and time [batch, time] in.
 
     GroupNorm, SiLU, convolution twice, the projected time step added between.  norm: through InstanceNormalization
-    (`instance`, PyTorch's exporter), spelled out (`nodes`), or GroupNormalization (`op`, opset 21).
+    (`instance`, PyTorch's exporter), spelled out (`nodes`), or GroupNormalization (`op`, opset 21). scaled: divide by
+    diffusers' output_scale_factor, 1.
     """
     if channels % groups:
         raise ValueError(f"channels {channels} must be a multiple of groups {groups}")
@@ -92,15 +155,19 @@ def groupnorm_block(
     b = Builder("groupnorm_block", dtype, opset)
     shape: list[Dim] = [batch, channels, size, size]
     x, step = b.input("x", shape), b.input("time", [batch, time])
-    y = activate(b, _group_norm(b, x, "norm1", channels, size, groups, norm), "silu")
-    y = conv(b, y, "conv1", channels, channels)
-    with b.scope("time_emb_proj"):
-        weight, bias = b.weight("weight", [channels, time]), b.weight("bias", [channels], std=0.02)
-        shift = b.node("Gemm", activate(b, step, "silu"), weight, bias, alpha=1.0, beta=1.0, transB=1)
-    y = b.node("Add", y, unsqueeze(b, unsqueeze(b, shift, [2]), [3]))
-    y = activate(b, _group_norm(b, y, "norm2", channels, size, groups, norm), "silu")
-    y = b.node("Add", x, conv(b, y, "conv2", channels, channels))
-    b.output(b.node("Div", y, b.scalar(1.0)), "y", shape)  # diffusers' output_scale_factor
+    step = activate(b, step, "silu")  # all blocks have it, exporters keep one
+    for index in range(blocks):
+        with b.scope(f"resnets.{index}"):
+            y = activate(b, _group_norm(b, x, "norm1", channels, size, groups, norm), "silu")
+            y = conv(b, y, "conv1", channels, channels)
+            with b.scope("time_emb_proj"):
+                weight, bias = b.weight("weight", [channels, time]), b.weight("bias", [channels], std=0.02)
+                shift = b.node("Gemm", step, weight, bias, alpha=1.0, beta=1.0, transB=1)
+            y = b.node("Add", y, unsqueeze(b, unsqueeze(b, shift, [2]), [3]))
+            y = activate(b, _group_norm(b, y, "norm2", channels, size, groups, norm), "silu")
+            x = b.node("Add", x, conv(b, y, "conv2", channels, channels))
+            x = b.node("Div", x, b.scalar(1.0)) if scaled else x
+    b.output(x, "y", shape)
     return b.model()
 
 

@@ -15,7 +15,7 @@ from ascend_fuse.region.step import embedded
 
 DOMAIN = "ai.ascendfuse"
 VERSION = 1
-PRODUCTS = {"MatMul": (0, 1), "Gemm": (0, 1)}  # which inputs are left and right, the first two of the region
+PRODUCTS = {"MatMul": (0, 1), "Gemm": (0, 1), "Conv": (1, 0)}  # which inputs are left and right, the region's first two
 _SHARED = ("program", "rules", "soc", "fuse_enable", "block_dim", "buffer_num", "l1_budget", "ub_budget")
 _OWN = {"matmul": ("tile_m", "tile_n", "tile_k", "fuse_tiles")}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ascend_fuse.graph.dim import add, neg
+from ascend_fuse.graph.dim import Dim, add, neg
 from ascend_fuse.graph.movement_rule import MOVEMENTS
 from ascend_fuse.graph.shape_query import Result, Shapes, axis_of, broadcast
 from ascend_fuse.graph.type import DTYPE_OF_ONNX, TensorType
@@ -47,6 +47,30 @@ def _gemm(s: Shapes) -> Result:
     m = a[1] if s.node.integer("transA", 0) else a[0]
     n = b[0] if s.node.integer("transB", 0) else b[1]
     return (TensorType(s.dtype(0), (m, n)),)
+
+
+def _conv(s: Shapes) -> Result:
+    """Images of a size that has a name keep it where the padding makes up for the kernel; onnx infers the others."""
+    x, w = s.shape(0), s.shape(1)
+    if x is None or w is None or len(x) != len(w) or all(isinstance(d, int) for d in x[2:]):
+        return None
+    kernel, count = s.node.integers("kernel_shape") or w[2:], len(x) - 2
+    steps, apart = (s.node.integers(name) or (1,) * count for name in ("strides", "dilations"))
+    how = s.node.attribute("auto_pad", "NOTSET")
+    pads = (s.node.integers("pads") if how == "NOTSET" else None) or (0,) * (2 * count)
+    found: list[Dim] = []
+    for k, d in enumerate(x[2:]):
+        size = kernel[k]
+        if not isinstance(size, int):
+            return None
+        lost = apart[k] * (size - 1) - pads[k] - pads[k + count]
+        if how in ("SAME_UPPER", "SAME_LOWER"):
+            lost = 0
+        if isinstance(d, int):
+            found.append((d - lost - 1) // steps[k] + 1)
+        else:
+            found.append(add(d, -lost) if steps[k] == 1 else s.fresh())
+    return (TensorType(s.dtype(0), (x[0], w[0], *found)),)
 
 
 def _reduce(s: Shapes) -> Result:
@@ -112,8 +136,7 @@ _REDUCES = (
 RULES: Mapping[str, Callable[[Shapes], Result]] = {
     **MOVEMENTS,
     **dict.fromkeys(_MAPS, _map), **dict.fromkeys(_SAMES, _same), **dict.fromkeys(_REDUCES, _reduce),
-    "Cast": _cast, "Dropout": _dropout, "MatMul": _matmul, "Gemm": _gemm, 
-    
+    "Cast": _cast, "Dropout": _dropout, "MatMul": _matmul, "Gemm": _gemm, "Conv": _conv,
     "LayerNormalization": _layer_norm,
     "Shape": _shape, "ConstantOfShape": _constant_of_shape, "Range": _range,
 }  # fmt: skip

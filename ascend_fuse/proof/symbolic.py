@@ -79,10 +79,22 @@ def _node(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
         return terms.make("Cast", DTYPE_OF_ONNX.get(target, ""), operands[0])
     if node.op_type in _REDUCTIONS.values():
         return terms.make(node.op_type, operands[0])
+    if node.op_type == "GlobalAveragePool":
+        return terms.make("ReduceMean", operands[0])
     if node.op_type in ("MatMul", "Gemm"):
         return _product(terms, node, operands)
+    if node.op_type == "Conv" and _is_pointwise(node):
+        made = terms.make("matmul", operands[1], operands[0])
+        return terms.apply("Add", (made, operands[2])) if len(operands) > 2 else made
     values = [repr(helper.get_attribute_value(a)) for a in sorted(node.attribute, key=lambda a: a.name)]
     return terms.apply(node.op_type, operands, *values)
+
+
+def _is_pointwise(node: NodeProto) -> bool:
+    """Whether a convolution may be a product; what its weight's shape decides, the evaluation sees."""
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    ones = all(v == 1 for name in ("kernel_shape", "strides") for v in given.get(name, ()))
+    return ones and given.get("group", 1) == 1 and not any(given.get("pads", ()))
 
 
 def _product(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:

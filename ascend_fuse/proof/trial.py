@@ -23,7 +23,7 @@ from ascend_fuse.region.build import Built
 Array = npt.NDArray[Any]
 SPECIAL = 0.0  # instead of a magnitude: values at and beside the program's own literals, where comparisons decide
 INTEGER_SAFE, SMALL_FILL = 100.0, 1e5  # greatest special values: of what is cast to an integer, of others
-PRODUCTS = frozenset(("MatMul", "Gemm"))
+PRODUCTS = frozenset(("MatMul", "Gemm", "Conv"))
 SHAPED = frozenset(("Expand", "Reshape", "Flatten", "GroupNormalization"))  # not every size fits them
 HALF: dict[int, int] = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
 

@@ -94,6 +94,11 @@ def _reduce(low: Lowering) -> Miss | None:
     return None
 
 
+def _global_pool(low: Lowering) -> Miss | None:
+    low.done(low.reduce("reduce_mean", low.arg(0)))
+    return None
+
+
 def _slice(low: Lowering) -> Miss | None:
     bounds = slice_bounds(low.node, low.builder.view, low.builder.values)
     if isinstance(bounds, Miss):
@@ -182,7 +187,7 @@ LOWERINGS: Mapping[str, Rule] = {
     **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
     "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
     "Reshape": _same, "Flatten": _same, "Identity": _same, "Transpose": _same, "Dropout": _dropout,
-    "MatMul": lower_product, "Gemm": lower_product,
+    "MatMul": lower_product, "Gemm": lower_product, "Conv": lower_product, "GlobalAveragePool": _global_pool,
 }  # fmt: skip
 
 

@@ -11,22 +11,21 @@ from ascend_fuse.program.op import FLOATS
 from ascend_fuse.program.program import Instr, Value
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Handle
+from ascend_fuse.region.convolution import lay_convolution
 from ascend_fuse.region.lowering import Lowering
 from ascend_fuse.region.operand import Chain, walk
-from ascend_fuse.region.side import Side
+from ascend_fuse.region.side import DEPTH, LEFT, RIGHT, Side
 from ascend_fuse.region.space import Group, Space, better, mismatch, shown
 from ascend_fuse.region.trait import Trait, refused
 
 GEMM_SINCE = 7  # before, an attribute says whether C broadcasts
 MATRIX_RANK = 2
-DEPTH = -1  # the axis along which a product sums, until a view cuts it
-LEFT, RIGHT = "\0left", "\0right"  # the operands among the places, so that axes are cut in them as well
 
 
 def operands_of(node: Node) -> tuple[tuple[str, bool], tuple[str, bool]]:
     """Left and right: their names, and whether they are stored transposed."""
     gemm = node.op == "Gemm"
-    left, right = node.inputs[:2]
+    left, right = reversed(node.inputs[:2]) if node.op == "Conv" else node.inputs[:2]
     return (left, gemm and bool(node.integer("transA", 0))), (right, gemm and bool(node.integer("transB", 0)))
 
 
@@ -62,16 +61,10 @@ def sides(
 
     `chains`: how left and right are read, `turns`: the permutations of their Transposes.
     """
-    (one, left_turned), (other, right_turned) = operands_of(node)
-    a, b = (tuple(view.type_of(name).shape or ()) for name in (one, other))
-    a, b = (_upright(a, left_turned), _upright(b, right_turned))
-    if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
-        return mismatch(f"{a[-1]} columns are not {b[-2]} rows", b, a)
-    space.depth, space.dims[DEPTH] = [DEPTH], better(a[-1], b[-2])
-    place = space.places[node.outputs[0]]
-    rows, batch = place[: len(place) - 1], place[: len(place) - 2]
-    space.places[LEFT] = _stored((*rows[len(rows) - len(a) + 1 :], (DEPTH,)), left_turned)
-    space.places[RIGHT] = _stored((*batch[len(batch) - len(b) + 2 :], (DEPTH,), place[-1]), right_turned)
+    depth = (lay_convolution if node.op == "Conv" else _lay)(node, space, view)
+    if isinstance(depth, Miss):
+        return depth
+    space.depth, space.dims[DEPTH] = [DEPTH], depth
     for key, chain in zip((LEFT, RIGHT), chains, strict=True):
         miss = walk(space, key, chain, turns, view, values)
         if miss is not None:
@@ -84,8 +77,23 @@ def sides(
         return right
     for axis in space.lead:
         if space.dims[axis] != 1 and left.dims.get(axis, 1) == 1 and right.dims.get(axis, 1) == 1:
-            return mismatch(f"both operands of {node.label} are widened along one axis", a, space.sizes)
+            shape = view.type_of(node.outputs[0]).shape or ()
+            return mismatch(f"both operands of {node.label} are widened along one axis", shape, space.sizes)
     return left, right
+
+
+def _lay(node: Node, space: Space, view: View) -> Dim | Miss:
+    """Its k: left and right now lie beside the result, as their memory has them."""
+    (left, left_turned), (right, right_turned) = operands_of(node)
+    a, b = (tuple(view.type_of(name).shape or ()) for name in (left, right))
+    a, b = (_upright(a, left_turned), _upright(b, right_turned))
+    if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
+        return mismatch(f"{a[-1]} columns are not {b[-2]} rows", b, a)
+    place = space.places[node.outputs[0]]
+    rows, batch = place[: len(place) - 1], place[: len(place) - 2]
+    space.places[LEFT] = _stored((*rows[len(rows) - len(a) + 1 :], (DEPTH,)), left_turned)
+    space.places[RIGHT] = _stored((*batch[len(batch) - len(b) + 2 :], (DEPTH,), place[-1]), right_turned)
+    return better(a[-1], b[-2])
 
 
 def _side(space: Space, view: View, name: str, key: str, front: Sequence[int], back: Sequence[int]) -> Side | Miss:

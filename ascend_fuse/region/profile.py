@@ -206,6 +206,8 @@ class Programs:
         if isinstance(laid, Miss):
             return laid
         aside = {s.index for chain in chains for s in chain.steps}
+        if not laid:
+            space.narrow_row()
         builder = Builder(self.view, space, self.values, external, laid)
         for step in sorted(steps, key=lambda s: (not traits[s.index].product, s.index)):
             miss = None if step.index in aside else lower(builder, step)

@@ -54,6 +54,14 @@ def instance_norm(node: Node, view: View) -> Trait | Miss:
     return Trait(operands(node), rank - 2, reduces=True, shifts=shifts)
 
 
+def global_pool(node: Node, view: View) -> Trait | Miss:
+    """The mean of all spatial axes, which stay as ones."""
+    rank = rank_of(view, node.inputs[0])
+    if rank is None or rank < CHANNEL_RANK:
+        return Miss("shape-unknown", "the spatial axes are not known", node.index, {"axis": "all"})
+    return Trait(node.inputs[:1], rank - 2, reduces=True)
+
+
 def group_norm(node: Node, view: View) -> Trait | Miss:
     """Statistics over the channels of a group and all spatial axes; before opset 21 scales are per group."""
     rank = rank_of(view, node.inputs[0])

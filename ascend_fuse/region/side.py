@@ -13,6 +13,9 @@ from ascend_fuse.region.space import Group, Place
 if TYPE_CHECKING:
     from ascend_fuse.region.build import Builder
 
+DEPTH = -1  # the axis along which a product sums, until a view cuts it
+LEFT, RIGHT = "\0left", "\0right"  # the operands among the places, so that axes are cut in them as well
+
 
 @dataclass(frozen=True, slots=True)
 class Side:

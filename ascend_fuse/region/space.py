@@ -69,6 +69,11 @@ class Space:
         """The axes of the row."""
         return self.order[len(self.order) - self.row :]
 
+    def narrow_row(self) -> None:
+        """Leave out of the row the leading axes of size 1, so that the row does not depend on which step began it."""
+        while self.row > 1 and self.dims[self.order[-self.row]] == 1:
+            self.row -= 1
+
     def extents(self, name: str, shape: Sequence[Dim]) -> dict[int, Dim]:
         """The placed tensor's size on each of its axes."""
         found: dict[int, Dim] = {}

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from ascend_fuse.graph.view import TEMPLATE, Node, View
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.convolution import convolution
 from ascend_fuse.region.movement import joined, sliced, turned, viewed
 from ascend_fuse.region.product import product
-from ascend_fuse.region.reduction import group_norm, instance_norm, norm, reduce, softmax
+from ascend_fuse.region.reduction import global_pool, group_norm, instance_norm, norm, reduce, softmax
 from ascend_fuse.region.space import shown
 from ascend_fuse.region.step import Step, embedded, is_defined
 from ascend_fuse.region.trait import SUPPORTED, Trait, TraitRule, operands, refused
@@ -17,8 +18,8 @@ from ascend_fuse.region.trait import SUPPORTED, Trait, TraitRule, operands, refu
 CAST_ONLY = frozenset(("i8", "u8", "u16", "u32", "i64", "u64"))
 OWN_KERNEL = frozenset(
     (
-        "Conv ConvTranspose MatMulInteger ConvInteger Gather GatherND GatherElements "
-        "ScatterND ScatterElements MaxPool AveragePool GlobalAveragePool GlobalMaxPool Resize Pad Tile TopK "
+        "ConvTranspose MatMulInteger ConvInteger Gather GatherND GatherElements "
+        "ScatterND ScatterElements MaxPool AveragePool GlobalMaxPool Resize Pad Tile TopK "
         "CumSum Einsum LSTM GRU RNN Attention ArgMax ArgMin OneHot NonZero Trilu Range ConstantOfShape "
         "DepthToSpace SpaceToDepth"
     ).split()
@@ -70,6 +71,7 @@ TRAITS: Mapping[str, TraitRule] = {
     "ReduceMean": reduce, "ReduceMax": reduce, "ReduceMin": reduce, "Concat": joined, "Split": joined,
     "Slice": sliced, "Unsqueeze": viewed, "Squeeze": viewed, "Reshape": viewed, "Flatten": viewed,
     "Identity": viewed, "Dropout": _dropout, "Transpose": turned, "MatMul": product, "Gemm": product,
+    "Conv": convolution, "GlobalAveragePool": global_pool,
 }  # fmt: skip
 
 

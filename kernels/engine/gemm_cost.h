@@ -110,18 +110,23 @@ inline double gemm_head(const GemmJob& job, const GemmTiling& tiling, bool vecto
                 tiling.block_dim * vectors_per_cube(job.soc));
 }
 
-// Bytes of A and B through GM. Tiles run along n first: each core sweeps B while it keeps its rows of A.
+// Bytes of A and B through GM. Tiles run along n first: each core sweeps B while it keeps its rows of A. An A
+// that the batches share (a convolution's weight) stays in L2 between them, or comes again for each.
 inline double operand_bytes(const GemmJob& job, const GemmTiling& tiling) {
     const double left = static_cast<double>(job.gemm.left.elements * job.in_width);
     const double right = static_cast<double>(job.gemm.right.elements * job.in_width);
     const int64_t across = (job.gemm.n + tiling.tile_n - 1) / tiling.tile_n;
     const int64_t own = std::min(tiling.tasks_per_core, tiling.tasks / job.gemm.batch);
     const double l2 = static_cast<double>(job.soc.l2_size);
-    const double kept = static_cast<double>(tiling.block_dim * tiling.tile_m * job.padded_k() * job.in_width);
+    const double rows = static_cast<double>(tiling.block_dim * tiling.tile_m * job.padded_k() * job.in_width);
+    const double kept = std::min(rows, left);
     const double one = static_cast<double>(job.gemm.n * job.gemm.k * job.in_width);
-    if (kept + one <= l2) return left + right;
+    const double uses = static_cast<double>(job.gemm.batch * job.gemm.m * job.gemm.k) /
+                        static_cast<double>(job.gemm.left.elements);
+    const double again = left + one <= l2 ? 1 : uses;
+    if (kept + one <= l2) return left * again + right;
     const double sweeps = static_cast<double>((own + across - 1) / across);
-    return right * sweeps + left * (kept <= l2 ? 1 : static_cast<double>(std::min(own, across)));
+    return right * sweeps + left * again * (kept <= l2 ? 1 : static_cast<double>(std::min(own, across)));
 }
 
 // Bytes through GM of all cores. What split chips write and read back stays in L2 when two tiles a core fit

@@ -6,18 +6,18 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from tests.attack.random_convolution import RandomConvolutions
 from tests.attack.random_graph import CODE, NUMPY, UNARY, Shape, Tensor, joint
-from tests.attack.random_move import RandomMoves
 
 MAX_RANK = 4
 NORMS = ("layer", "rms", "softmax", "log_softmax", "l2")
 GELUS = ("erf", "tanh", "quick", "hard", "mish")
 
 
-class RandomModel(RandomMoves):
+class RandomModel(RandomConvolutions):
     """A random graph with neutral nodes, reshapes that regroup axes, idioms spelled out."""
 
-    KINDS = RandomMoves.KINDS + tuple("neutral neutral regroup regroup norm norm gelu gelu".split())
+    KINDS = RandomConvolutions.KINDS + tuple("neutral neutral regroup regroup norm norm gelu gelu".split())
 
     def one(self, op: str, inputs: list[str], dtype: str, shape: Shape, **attributes: object) -> Tensor:
         """The only output of a new node."""

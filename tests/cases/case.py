@@ -110,8 +110,9 @@ CASES = {
         """(float[2,3,2,2] x, float[5,3,1,1] w) => (float[2,5,2,2] y)
         <float s = {0.75}> { c = Conv<kernel_shape = [1, 1]> (x, w) a = Add (c, s) y = Relu (a) }""",
         weights="w",
-        fuses="a y",
-        alone="c",
+        fuses="c a y",
+        rule="AF403",
+        instructions=(" = left (", "= add v0, 0.75"),
     ),
     "A06": Case(
         "the product is one column wide and the sum has the width of the addend",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from engine_gemm import chip
 from engine_program import CHAIN, SOFTMAX
 
 from ascend_fuse import _engine
@@ -103,6 +104,22 @@ def test_a_pointwise_convolution_shares_its_left_operand() -> None:
     assert (
         cost.hbm_bytes == 64 * 32 * 2 + 32 * image + 64 * 2 + 64 * image * 3.5
     )  # the gate, both outputs, half for the mask
+
+
+@pytest.mark.parametrize(("l2_mib", "weights"), [(64, 1), (4, 32)])
+def test_a_weight_that_leaves_l2_comes_again_for_each_image(l2_mib: int, weights: int) -> None:
+    """8 MiB of it, 32 images of 392 KiB; what is kept of it in flight is never more than all of it."""
+    program = _engine.Program("""\
+matmul 1 [d0, 2048 | d1, d2]
+x0: f16[2048 | 2048] = left (2048, 2048, 1, 1)
+x1: f16[d0, 2048 | d1, d2] = right
+v0: f16[d0, 2048 | d1, d2] = matmul x0, x1
+out v0""")
+    soc = chip(l2_size=l2_mib << 20)
+    _, cost = _engine.solve_gemm(program, [32, 7, 7], soc, _engine.Bounds())
+    weight, images = 2048 * 2048 * 2, 32 * 2048 * 49 * 2
+    assert cost.hbm_bytes >= weight * weights + 2 * images
+    assert weights > 1 or cost.hbm_bytes == weight + 2 * images
 
 
 def test_one_row_folds_the_batch() -> None:

@@ -169,11 +169,11 @@ def group_norm(x: np.ndarray, groups: int) -> np.ndarray:
 @pytest.mark.parametrize("norm", get_args(GroupNorm))
 def test_groupnorm_block_normalises_groups(norm: str) -> None:
     model = models.groupnorm_block(2, 16, 4, 4, 8, norm, opset=21)
-    value = next(node.output[0] for node in model.graph.node if node.op_type == "Sigmoid")
+    value = next(node.output[0] for node in model.graph.node if node.name == "/resnets.0/Sigmoid")
     source = next(node.input[0] for node in model.graph.node if node.output[0] == value)
     model.graph.output.append(onnx.ValueInfoProto(name=source))
     feeds = feeds_of(model)
-    scale, bias = (weight(model, f"norm1.{name}").reshape(-1, 1, 1) for name in ("weight", "bias"))
+    scale, bias = (weight(model, f"resnets.0.norm1.{name}").reshape(-1, 1, 1) for name in ("weight", "bias"))
     want = group_norm(feeds["x"], 4) * scale + bias
     np.testing.assert_allclose(run(model, feeds)[-1], want, rtol=1e-4, atol=1e-4)
 

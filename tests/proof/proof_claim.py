@@ -92,6 +92,10 @@ TEXTS: Mapping[str, str] = {
         p = MatMul (q, k) s = Mul (p, scale) y = Sub (s, m) }""",
     "gemm": """g (float[64,seq] x, float[96,64] w, float[96] b) => (float[seq,96] y) {
         p = Gemm <transA = 1, transB = 1, alpha = 1.5, beta = 0.5> (x, w, b) y = LeakyRelu <alpha = 0.1> (p) }""",
+    "convolution": """g (float[batch,16,h,w] x, float[24,16,1,1] k, float[24] b, float[batch,24,1,1] c, float[batch,24,h,w] r)
+        => (float[batch,24,h,w] y) { p = Conv (x, k, b) s = Mul (p, c) t = Sub (s, r) y = Tanh (t) }""",
+    "pool": """g (float[batch,24,h,w] x) => (float[batch,24,h,w] a, float[batch,24,1,1] y) {
+        a = LeakyRelu <alpha = 0.2> (x) m = GlobalAveragePool (a) y = HardSigmoid <alpha = 0.3, beta = 0.4> (m) }""",
     "waves": f"""g ({X} x) => ({X} y) <float p = {{1.7}}> {{
         a = Sin (x) b = Cos (x) c = Floor (x) d = Ceil (a) e = Round (x) f = Sign (b) g = Add (a, b) h = Sub (c, e)
         i = Mul (d, f) j = Add (g, h) k = Add (j, i) l = Abs (k) m = Pow (l, p) n = Exp (g) o = Log (n)

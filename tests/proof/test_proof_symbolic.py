@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from onnx import ModelProto, parser
 
 import ascend_fuse
@@ -31,6 +32,34 @@ def test_zeros_of_either_sign_are_two_terms() -> None:
     text = "t = Mul (a, b) z = Constant <value_float = 0.0> () y = Div (t, z)"
     assert equal(lines.format("0.0"), text)
     assert not equal(lines.format("-0.0"), text)
+
+
+CONVOLUTION = """\
+matmul 1 [d0, d1 | d2, d3]
+x0: f32[d1 | d4] = left (d1, d4, 1, 1)
+x1: f32[d0, d4 | d2, d3] = right
+x2: f32[d1 | 1, 1] = in (d1)
+v0: f32[d0, d1 | d2, d3] = matmul x0, x1
+v1: f32[d0, d1 | d2, d3] = add v0, x2
+out v1"""
+
+
+@pytest.mark.parametrize(
+    ("attributes", "known"),
+    [
+        ("", True),
+        ("<kernel_shape = [1, 1], group = 1, strides = [1, 1], pads = [0, 0, 0, 0], dilations = [2, 2]>", True),
+        ("<strides = [2, 1]>", False),
+        ("<group = 2>", False),
+        ("<kernel_shape = [3, 1]>", False),
+        ("<pads = [0, 1, 0, 1]>", False),
+    ],
+)
+def test_a_convolution_is_a_product_only_without_attributes_that_make_it_more(attributes: str, known: bool) -> None:
+    graph = f"g (float x, float w, float b) => (float y) {{ y = Conv {attributes} (x, w, b) }}"
+    nodes = parser.parse_model(f"{HEAD} {graph}").graph.node
+    assert same(parse_program(CONVOLUTION), nodes, ("w", "x", "b"), ("y",), {}) == known
+    assert not same(parse_program(CONVOLUTION), nodes, ("x", "w", "b"), ("y",), {})
 
 
 def test_a_value_shared_again_and_again_costs_nothing() -> None:
