@@ -90,8 +90,7 @@ class Epilogue:
         if not moves_only(step, trait):
             return self._makes_operand(step, f"it makes an operand of the product {self.product.label}")
         made = set(step.outputs)
-        twice = len([name for name in self.sources if name in made]) > 1 or not made.isdisjoint(self._read_behind())
-        if twice or step.node.inputs[0] in {*self.sources, *self.product.node.inputs, *self._read_behind()}:
+        if len([name for name in self.sources if name in made]) > 1 or step.node.inputs[0] in self._read():
             return self._makes_operand(step, f"{self.product.label} or what follows it reads the same tensor twice")
         inside = {self.product.index, *(s.index for s in self.before)}
         return self._escapes(step, inside, f"is read by others than the product {self.product.label}")
@@ -100,10 +99,10 @@ class Epilogue:
         figures = {"neighbour": self.product.label, "why": "operand"}
         return Miss("nothing-to-join", text, step.index, figures)
 
-    def _read_behind(self) -> set[str]:
-        """What is read behind the product, and what it adds itself."""
-        nodes = [self.view.nodes[k] for k in self.inside if k not in {s.index for s in (self.product, *self.before)}]
-        return {*self.product.node.inputs[2:], *(i for n in nodes for i in n.inputs)}
+    def _read(self) -> set[str]:
+        """What the region's loads read, and what is read behind the product."""
+        nodes = [self.view.nodes[k] for k in self.inside if k not in {s.index for s in self.before}]
+        return {*self.sources, *(i for n in nodes for i in n.inputs)}
 
     def _beside(self, step: Step) -> Miss | None:
         """A step that the product does not feed: it joins where the epilogue alone reads it."""

@@ -26,7 +26,8 @@ MAX_REFUSED = 256  # steps tried in vain before a region is taken as it is: a va
 class Growth:
     """A region while it grows: steps in the order of joining, and why others could not.
 
-    `fringe`: positions of the steps beside it that were not tried yet, ascending; `met`: all that ever were in it.
+    `fringe`: positions of the steps beside it that were not tried yet, ascending; `last`: of Concats that would end it;
+    `met`: all that ever were in one of them.
     """
 
     steps: list[Step]
@@ -37,7 +38,7 @@ class Growth:
     instructions: int = 0
     refused: dict[int, Miss] = field(default_factory=dict[int, Miss])
     fringe: list[int] = field(default_factory=list[int])
-    last: list[int] = field(default_factory=list[int])  # Concats that end a region: tried when nothing else joins
+    last: list[int] = field(default_factory=list[int])
     met: set[int] = field(default_factory=set[int])
     epilogue: Epilogue | None = None  # of the product that it began with
 
@@ -74,10 +75,10 @@ class Grower:
         doubtful: list[int] = []  # not convex, or read outside, without a step that may still join
         while len(growth.refused) < MAX_REFUSED:
             if not growth.fringe:
-                growth.fringe = sorted({s.index for s in more} - growth.met)
-                growth.met.update(growth.fringe)
+                for step in more:
+                    self._wait(growth, step)
             if not growth.fringe:
-                growth.fringe, growth.last = sorted(growth.last), []
+                growth.fringe, growth.last = growth.last, []
             index = growth.take_nearest()
             if index is None:
                 break
@@ -103,13 +104,17 @@ class Grower:
                 readers = readers[at : at + MAX_REFUSED]
             for k in (*self.reach.before[n], *readers):
                 other = self.steps.get(k)
-                if other is not None and other.index not in growth.met:
-                    growth.met.add(other.index)
-                    insort(growth.last if self._ends(other) else growth.fringe, other.index)
+                if other is not None:
+                    self._wait(growth, other)
 
-    def _ends(self, step: Step) -> bool:
+    def _wait(self, growth: Growth, step: Step) -> None:
+        """Put a step that was not met in the fringe; a Concat that would end the region waits until nothing else joins."""
+        if step.index in growth.met:
+            return
+        growth.met.add(step.index)
         profile = self.profile(step) if step.node.op == "Concat" else None
-        return isinstance(profile, Profile) and profile.trait.joins is not None
+        ends = isinstance(profile, Profile) and profile.trait.joins is not None
+        insort(growth.last if ends else growth.fringe, step.index)
 
     def _join(self, growth: Growth, step: Step) -> Miss | None:
         if not self.free.issuperset(n.index for n in step.nodes):
