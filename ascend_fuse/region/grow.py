@@ -108,7 +108,7 @@ class Grower:
                     self._wait(growth, other)
 
     def _wait(self, growth: Growth, step: Step) -> None:
-        """Put a step that was not met in the fringe; a Concat that would end the region waits until nothing else joins."""
+        """Put a step that was not met in the fringe; a Concat that would end the region waits for all others."""
         if step.index in growth.met:
             return
         growth.met.add(step.index)
