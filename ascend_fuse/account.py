@@ -10,6 +10,7 @@ from ascend_fuse.candidate import Candidate
 from ascend_fuse.graph.view import Node
 from ascend_fuse.plan import NearMiss, Totals
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.joint import not_along
 from ascend_fuse.region.profile import Profile
 from ascend_fuse.region.step import Step
 
@@ -86,6 +87,9 @@ def _reason(planner: Planner, step: Step) -> Miss:
     if profile.trait.turns:
         text = "Transpose has a kernel of its own: no product beside it reads or writes in its order"
         return planner.beyond.get(step.index, Miss("own-kernel", text, step.index, {"op": step.node.op}))
+    if profile.trait.joins is not None:
+        rank = len(planner.view.type_of(step.outputs[0]).shape or ())
+        return planner.beyond.get(step.index, not_along(step, profile.trait, rank))
     if step.index in planner.grower.free:
         return planner.alone(step, planner.grower.grow(step))
     return Miss("nothing-to-join", "no region took it", step.index, {"neighbour": "", "why": "none"})

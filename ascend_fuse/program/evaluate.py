@@ -18,6 +18,7 @@ from ascend_fuse.program.program import (
     Instr,
     Literal,
     Operand,
+    Output,
     OwnShape,
     Program,
     Shape,
@@ -134,6 +135,9 @@ class _Run:
             wanted = self.own(line.tensor_shape)
             if wanted != array.shape:
                 raise UsageError(f"input {line.name} has shape {array.shape} where the program has {wanted}")
+            if line.side == "past":  # it lies on no axes
+                self.values[line.name] = array.astype(dtype_of(line.type.dtype))
+                continue
             typed = array.reshape(self.shape(line.memory)).astype(dtype_of(line.type.dtype))
             self.values[line.name] = typed.transpose(np.argsort(line.order)) if line.order else typed
 
@@ -191,6 +195,16 @@ class _Run:
             return np.broadcast_to(self.masks[line.name], self.shape(line.type.extents))
         raise UsageError(f"operator {line.op!r} has no reference")
 
+    def output(self, line: Output) -> Array:
+        """The tensor, with its other part if it has one."""
+        full = np.broadcast_to(self.values[line.name], self.shape(self.types[line.name].extents))
+        full = full.transpose(line.order) if line.order else full
+        own = full if line.shape is None else full.reshape(self.own(line.shape))
+        if line.join is None:
+            return own
+        parts = (self.values[line.join.past], own)
+        return np.concatenate(parts if line.join.behind else parts[::-1], axis=line.join.axis)
+
     def aligned(self, array: Array, extents: Shape) -> tuple[int, ...]:
         """The full extents, for a value that broadcasts inside its row."""
         return np.broadcast_shapes(array.shape, self.shape(extents))
@@ -217,13 +231,7 @@ def evaluate(
     with np.errstate(all="ignore"):
         for line in program.instrs:
             run.values[line.name] = run.shaken(line, run.execute(line))
-    out: list[Array] = []
-    for o in program.outputs:
-        t = run.types[o.name]
-        full = np.broadcast_to(run.values[o.name], run.shape(t.extents))
-        full = full.transpose(o.order) if o.order else full
-        out.append(full if o.shape is None else full.reshape(run.own(o.shape)))
-    return out
+    return [run.output(o) for o in program.outputs]
 
 
 def fold(op: str, numbers: Sequence[Literal], dtype: str) -> Literal:

@@ -50,7 +50,8 @@ Operand = Value | bool | int | float
 class Input:
     """One input of the node; `shape` is the tensor's own where the type's extents are not; host: no kernel reads it.
 
-    `side`: "left" or "right" of a product, which alone reads it. `order`: as its memory has the type's axes.
+    `side`: "left" or "right" of a product, which alone reads it, or the "past" of an output, which nothing reads: they
+    lie on no axes of the space. `order`: as its memory has the type's axes.
     """
 
     name: str
@@ -94,12 +95,25 @@ def literal_dtype(line: Instr, dtypes: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Join:
+    """The other part of an output: an input of side "past", along dimension `axis` of both tensors.
+
+    `behind`: the value stands behind it, else in front of it.
+    """
+
+    past: str
+    axis: int
+    behind: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """One output of the node; `shape` and `order` as for Input."""
+    """One output of the node; `shape` and `order` as for Input, both of the value's own part."""
 
     name: str
     shape: OwnShape | None = None
     order: Order = ()
+    join: Join | None = None
 
 
 def ordered(extents: Shape, order: Order) -> Shape:

@@ -15,6 +15,7 @@ from ascend_fuse.program.program import (
     Extent,
     Input,
     Instr,
+    Join,
     Literal,
     Operand,
     Order,
@@ -30,8 +31,8 @@ from ascend_fuse.program.program import (
 _HEADER = re.compile(r"(elementwise|rowwise|matmul|transform) 1 \[([^\]]*)\]$")
 _LINE = re.compile(r"(\w+): (\w+)\[([^\]]*)\] = (\w+)(?: <([^>]*)>)?(?: \(([^)]*)\)| ([^{]*?))?(?: \{([^}]*)\})?$")
 _NAME = re.compile(r"[A-Za-z_]\w*$")
-_OUT = re.compile(r"(\w+)(?: <([^>]*)>)?(?: \(([^)]*)\))?$")
-_GIVEN = ("in", "host", "left", "right")
+_OUT = re.compile(r"(\w+)(?: <([^>]*)>)?(?: \(([^)]*)\))?(?: (behind|before) (\w+) @(\d+))?$")
+_GIVEN = ("in", "host", "left", "right", "past")
 
 
 def literal_text(value: Literal, dtype: str) -> str:
@@ -84,6 +85,11 @@ def _attribute_text(value: Attribute) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+def _output_text(output: Output) -> str:
+    own, join = output.name + _suffix(output.shape, output.order), output.join
+    return own if join is None else f"{own} {'behind' if join.behind else 'before'} {join.past} @{join.axis}"
+
+
 def print_program(program: Program) -> str:
     """The text."""
     dtypes = {name: t.dtype for name, t in program.types().items()}
@@ -93,7 +99,7 @@ def print_program(program: Program) -> str:
             f"{i.name}: {_type_text(i.type)} = {i.side or ('host' if i.host else 'in')}{_suffix(i.shape, i.order)}"
         )
     lines += [_instr_text(i, dtypes) for i in program.instrs]
-    lines.append("out " + ", ".join(o.name + _suffix(o.shape, o.order) for o in program.outputs))
+    lines.append("out " + ", ".join(map(_output_text, program.outputs)))
     return "\n".join(lines)
 
 
@@ -146,7 +152,7 @@ def _line(number: int, text: str, row: int) -> Input | Instr:
         raise _fail(number, f"not a value line: {text!r}")
     name, dtype, space, op, order, shape, operands, attributes = found.groups()
     rows, cols = _split_space(space)
-    if row and cols is None:
+    if row and cols is None and op != "past":
         cut = max(len(rows) - row, 0)
         rows, cols = rows[:cut], rows[cut:]
     kind = Type(dtype, rows, cols)
@@ -172,6 +178,8 @@ def parse_program(text: str) -> Program:
         found = _OUT.match(word)
         if not found:
             raise _fail(len(lines), f"not an output: {word!r}")
-        outputs.append(Output(found.group(1), _own_shape(found.group(3)), _order(found.group(2))))
+        name, order, shape, word, past, axis = found.groups()
+        join = Join(past, int(axis), word == "behind") if word else None
+        outputs.append(Output(name, _own_shape(shape), _order(order), join))
     inputs = tuple(v for v in values if isinstance(v, Input))
     return Program(head.group(1), rows, cols, inputs, tuple(v for v in values if isinstance(v, Instr)), tuple(outputs))

@@ -17,7 +17,7 @@ from ascend_fuse.graph.type import DTYPE_OF_ONNX
 from ascend_fuse.graph.view import constant_value
 from ascend_fuse.program.evaluate import dtype_of
 from ascend_fuse.program.op import table
-from ascend_fuse.program.program import Instr, Operand, Program, Value
+from ascend_fuse.program.program import Instr, Operand, Output, Program, Value
 from ascend_fuse.rule.pattern import COMMUTATIVE, Pattern
 
 Term = int  # the number of a computation: equal computations have one number, so shared values cost nothing
@@ -77,6 +77,8 @@ def _node(terms: Terms, node: NodeProto, operands: Sequence[Term]) -> Term:
     if node.op_type == "Cast":
         target = next(a.i for a in node.attribute if a.name == "to")
         return terms.make("Cast", DTYPE_OF_ONNX.get(target, ""), operands[0])
+    if node.op_type == "Concat" and len(operands) == 2:
+        return terms.make("joined", *operands)
     if node.op_type in _REDUCTIONS.values():
         return terms.make(node.op_type, operands[0])
     if node.op_type == "GlobalAveragePool":
@@ -124,6 +126,13 @@ class _Reading:
         for line in self.program.instrs:
             found[line.name] = self._instr(line, [self._operand(o, found) for o in line.operands])
         return found
+
+    def output(self, line: Output, found: Mapping[str, Term]) -> Term:
+        """The output's term; along which axis parts are joined, the evaluation sees."""
+        if line.join is None:
+            return found[line.name]
+        parts = (found[line.join.past], found[line.name])
+        return self.terms.make("joined", *(parts if line.join.behind else parts[::-1]))
 
     def _operand(self, operand: Operand, found: Mapping[str, Term]) -> Term:
         return found[operand.name] if isinstance(operand, Value) else self.terms.literal(operand)
@@ -176,6 +185,6 @@ def same(
     wanted = [body[o] for o in outputs]
     for reading in _readings(terms, program, definitions):
         found = reading.values()
-        if [found[o.name] for o in program.outputs] == wanted:
+        if [reading.output(o, found) for o in program.outputs] == wanted:
             return True
     return False

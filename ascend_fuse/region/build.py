@@ -27,8 +27,9 @@ from ascend_fuse.program.program import (
     Value,
 )
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.side import Side, order_of, own_shape, side_line
-from ascend_fuse.region.space import Space, mismatch
+from ascend_fuse.region.line import apart, input_line, output_line
+from ascend_fuse.region.side import Side, side_line
+from ascend_fuse.region.space import Space
 from ascend_fuse.region.step import embedded
 
 
@@ -64,7 +65,7 @@ ONE_NUMBER = replace(  # what converting a number costs where it is a launch of 
 class Builder:
     """Collects the lines of a program; one per region, fed step by step in topological order.
 
-    `external`: the region's inputs, those of its product (`sides`) in front.
+    `external`: the region's inputs, those that lie beside its space (`sides`) in front.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Builder:
         self.values = values  # what shapes and constants determine of small integer tensors
         self.instrs: list[Instr] = []
         self.sides = sides
+        self.product = any(side.word == "left" for side in sides)
         self.handles: dict[str, Handle] = {}
         self.read: list[str] = []
         self.last = space.order[-1] if space.order else -1
@@ -99,7 +101,7 @@ class Builder:
     def _number(self, bound: set[int]) -> dict[int, Extent]:
         out: dict[int, Extent] = {}
         count = 0
-        for axis in (*self.space.order, *self.space.depth):
+        for axis in (*self.space.order, *self.space.depth, *(j.length for j in self.space.joints.values())):
             dim = self.space.dims[axis]
             if dim == 1:
                 out[axis] = 1
@@ -204,11 +206,11 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
         return Miss("limit-outputs", "too many outputs", figures={"count": len(wanted), "limit": LIMIT_OUTPUTS})
     count = len(builder.sides)
     lines: list[Input | Miss] = [side_line(builder, side, f"x{k}") for k, side in enumerate(builder.sides)]
-    lines += [_input(builder, n, f"x{k}") for k, n in enumerate(external[count:], count)]
+    lines += [input_line(builder, n, f"x{k}") for k, n in enumerate(external[count:], count)]
     inputs = tuple(i for i in lines if isinstance(i, Input))
     if len(inputs) < len(lines):
         return next(i for i in lines if isinstance(i, Miss))
-    outputs = [_output(builder, n) for n in _apart(builder, wanted)]
+    outputs = [output_line(builder, n) for n in apart(builder, wanted)]
     for o in outputs:
         if isinstance(o, Miss):
             return o
@@ -216,7 +218,7 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
     extents = tuple(builder.symbols[a] for a in space.order)
     rows, cols = (extents[:cut] or (1,), extents[cut:]) if space.row else (extents or (1,), None)
     program = Program(
-        "matmul" if count else "rowwise" if space.row else "elementwise", rows, cols, inputs,
+        "matmul" if builder.product else "rowwise" if space.row else "elementwise", rows, cols, inputs,
         tuple(_renamed(i, names) for i in builder.instrs),
         tuple(replace(o, name=names.get(o.name, o.name)) for o in outputs if isinstance(o, Output)),
     )  # fmt: skip
@@ -224,69 +226,9 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
     return _bound(Built(program, tuple(external), tuple(wanted), sizes))
 
 
-def _apart(builder: Builder, wanted: Sequence[str]) -> Sequence[str]:
-    """The outputs, each with an instruction of its own: a view and its source are two tensors outside."""
-    seen: set[Operand] = set()
-    for name in wanted:
-        handle = builder.handles[name]
-        if handle.operand in seen or (isinstance(handle.operand, Value) and handle.operand.name.startswith("\0")):
-            handle = builder.emit("broadcast", handle, dtype=handle.dtype, dims=handle.dims)
-            builder.handles[name] = handle
-        seen.add(handle.operand)
-    return wanted
-
-
 def _renamed(line: Instr, names: Mapping[str, str]) -> Instr:
     operands = tuple(Value(names.get(o.name, o.name)) if isinstance(o, Value) else o for o in line.operands)
     return Instr(line.name, line.type, line.op, operands, line.attributes)
-
-
-def _input(builder: Builder, name: str, line: str) -> Input | Miss:
-    kind = builder.view.type_of(name)
-    if name not in builder.handles or name not in builder.read:
-        shape = kind.shape or ()
-        static = tuple(d for d in shape if isinstance(d, int))
-        if kind.shape is None or len(static) != len(shape) or 0 in static:
-            return Miss("shape-unknown", f"the shape of {name} is not known", figures={"axis": "all"})
-        value = builder.values.get(name)
-        if value is None or None in value.items:  # the text would hold what the caller may choose
-            return Miss("shape-unknown", f"the value of {name} is not known", figures={"axis": "all"})
-        return Input(line, builder.split(kind.dtype, static), host=True)
-    place_ = builder.space.places[name]
-    dims = builder.handles[name].dims
-    if place_ == tuple((a,) for a in builder.space.order[len(builder.space.order) - len(place_) :]):
-        return Input(line, builder.type(kind.dtype, dims, len(place_)))
-    order = order_of(place_, builder.space.order)
-    if order and not builder.sides:
-        return _turned_alone(name)
-    found = Input(line, builder.type(kind.dtype, dims), order=order)
-    own = own_shape(builder, place_, dims)
-    return found if order and own == found.tensor_shape else replace(found, shape=own)
-
-
-def _output(builder: Builder, name: str) -> Output | Miss:
-    space = builder.space
-    handle = builder.handles[name]
-    whole = space.order if builder.sides or not space.row else space.lead
-    if any(space.dims[a] != 1 and handle.dims.get(a, 1) == 1 for a in whole):
-        return Miss(
-            "shape-mismatch",
-            f"{name} is narrower than the region",
-            figures={"shape": "narrow", "space": "full"},
-        )
-    assert isinstance(handle.operand, Value)
-    place_ = space.places[name]
-    order = order_of(place_, space.order)
-    if order and not builder.sides:
-        return _turned_alone(name)
-    own = own_shape(builder, place_, handle.dims)
-    whole = own_shape(builder, [(space.order[k],) for k in order or range(len(space.order))], handle.dims)
-    return Output(handle.operand.name, None if own == whole else own, order)
-
-
-def _turned_alone(name: str) -> Miss:
-    """The Miss of a tensor that only the program of a product could read or write."""
-    return mismatch(f"{name} lies on the region's axes in another order", (), ())
 
 
 def _bound(built: Built) -> Built | Miss:

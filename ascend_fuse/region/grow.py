@@ -12,10 +12,10 @@ from ascend_fuse.program.program import LIMIT_INPUTS, LIMIT_INSTRUCTIONS, LIMIT_
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.along import along
 from ascend_fuse.region.build import Built
-from ascend_fuse.region.convex import Detour, Reach
+from ascend_fuse.region.convex import Reach
 from ascend_fuse.region.epilogue import Epilogue
-from ascend_fuse.region.place import place
 from ascend_fuse.region.profile import TRANSPOSE, Profile, Programs, at_step
+from ascend_fuse.region.refusal import not_convex, refusal
 from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import Step, order
 
@@ -26,7 +26,8 @@ MAX_REFUSED = 256  # steps tried in vain before a region is taken as it is: a va
 class Growth:
     """A region while it grows: steps in the order of joining, and why others could not.
 
-    `fringe`: positions of the steps beside it that were not tried yet, ascending; `met`: all that ever were in it.
+    `fringe`: positions of the steps beside it that were not tried yet, ascending; `last`: of Concats that would end it;
+    `met`: all that ever were in one of them.
     """
 
     steps: list[Step]
@@ -37,6 +38,7 @@ class Growth:
     instructions: int = 0
     refused: dict[int, Miss] = field(default_factory=dict[int, Miss])
     fringe: list[int] = field(default_factory=list[int])
+    last: list[int] = field(default_factory=list[int])
     met: set[int] = field(default_factory=set[int])
     epilogue: Epilogue | None = None  # of the product that it began with
 
@@ -73,8 +75,10 @@ class Grower:
         doubtful: list[int] = []  # not convex, or read outside, without a step that may still join
         while len(growth.refused) < MAX_REFUSED:
             if not growth.fringe:
-                growth.fringe = sorted({s.index for s in more} - growth.met)
-                growth.met.update(growth.fringe)
+                for step in more:
+                    self._wait(growth, step)
+            if not growth.fringe:
+                growth.fringe, growth.last = growth.last, []
             index = growth.take_nearest()
             if index is None:
                 break
@@ -100,9 +104,17 @@ class Grower:
                 readers = readers[at : at + MAX_REFUSED]
             for k in (*self.reach.before[n], *readers):
                 other = self.steps.get(k)
-                if other is not None and other.index not in growth.met:
-                    growth.met.add(other.index)
-                    insort(growth.fringe, other.index)
+                if other is not None:
+                    self._wait(growth, other)
+
+    def _wait(self, growth: Growth, step: Step) -> None:
+        """Put a step that was not met in the fringe; a Concat that would end the region waits for all others."""
+        if step.index in growth.met:
+            return
+        growth.met.add(step.index)
+        profile = self.profile(step) if step.node.op == "Concat" else None
+        ends = isinstance(profile, Profile) and profile.trait.joins is not None
+        insort(growth.last if ends else growth.fringe, step.index)
 
     def _join(self, growth: Growth, step: Step) -> Miss | None:
         if not self.free.issuperset(n.index for n in step.nodes):
@@ -110,7 +122,7 @@ class Grower:
         profile = self.profile(step)
         if isinstance(profile, Miss):
             return profile
-        miss = _refused(growth, step, profile)
+        miss = refusal(growth, step, profile, self.view)
         if miss is not None:
             return miss
         added = len(profile.alone.program.instrs)
@@ -144,7 +156,7 @@ class Grower:
         space, fresh = growth.space, [n for n in found or () if n not in growth.space.places]
         if found is None:
             space = space.copy()
-            miss = place(space, step, profile.trait, self.view)
+            miss = self.programs.place(space, step, growth.steps, {step.index: profile.trait})
             if miss is None and growth.epilogue is not None:
                 miss = growth.epilogue.widened(space, step)
             if miss is not None:
@@ -163,9 +175,11 @@ class Grower:
         """A value that others read must have the region's full rows: it is written tile by tile."""
         lead = [a for a in space.order[: len(space.order) - space.row] if space.dims[a] != 1]
         for name in step.outputs:
-            shape = self.view.type_of(name).shape or ()
-            full = space.wide(name, shape).issuperset(lead)
-            if not full and self._escapes(name, mine | others) and self._read_by_other_than_steps(name):
+            part = space.part(name)
+            shape = self.view.type_of(part).shape or ()
+            full = space.wide(part, shape).issuperset(lead)
+            outside = part != name or self._read_by_other_than_steps(name)
+            if not full and self._escapes(name, mine | others) and outside:
                 return at_step(
                     mismatch(f"{name} is narrower than the region and read outside", shape, space.sizes), step
                 )
@@ -266,24 +280,3 @@ class Grower:
             return False
         source = entering or any(k in inside for k in self.reach.before[step.index])
         return not source or not any(k in inside for k in self.view.readers(step.outputs[0]))
-
-
-def _refused(growth: Growth, step: Step, profile: Profile) -> Miss | None:
-    """Why a region of its kind cannot hold the step: products begin regions of their own."""
-    if growth.epilogue is not None:
-        return growth.epilogue.refusal(step, profile.trait)
-    if profile.trait.turns:
-        text = f"{step.label} moves data, and only a product reads or writes through strides"
-        return Miss("own-kernel", text, step.index, {"op": step.node.op})
-    if growth.steps and profile.trait.product:
-        return Miss("own-kernel", f"{step.label} is a product, which begins a region", step.index, {"op": step.node.op})
-    return None
-
-
-def not_convex(detour: Detour, view: View, step: Step) -> Miss:
-    """The Miss of a step that would join by a detour."""
-    through = view.nodes[detour.through].label
-    message = f"a path leaves the region through {through} and comes back"
-    if not detour.proven:
-        message = f"whether a path leaves the region and comes back was not decided: given up at {through}"
-    return Miss("not-convex", message, step.index, {"through": through})

@@ -126,6 +126,10 @@ def _split(low: Lowering) -> Miss | None:
 
 
 def _concat(low: Lowering) -> Miss | None:
+    joint = low.builder.space.joints.get(low.node.outputs[0])
+    if joint is not None:
+        low.builder.handles[joint.result] = low.arg(low.node.inputs.index(joint.own))
+        return None
     parts = [low.arg(k) for k in range(len(low.node.inputs))]
     axis = low.builder.last
     total = 0

@@ -26,10 +26,16 @@ def _last_axis(node: Node, view: View, name: str, axis: int) -> Miss | None:
 
 
 def joined(node: Node, view: View) -> Trait | Miss:
-    """Concat and Split along the last axis."""
+    """Concat and Split along the last axis; a Concat of two tensors along another."""
     data = operands(node) if node.op == "Concat" else node.inputs[:1]
-    miss = _last_axis(node, view, node.inputs[0], node.integer("axis", 0))
-    return miss or Trait(data, 1, moves=True)
+    axis, rank = node.integer("axis", 0), rank_of(view, node.inputs[0])
+    miss = _last_axis(node, view, node.inputs[0], axis)
+    if miss is None:
+        return Trait(data, 1, moves=True)
+    if rank is None or len(data) != 2 or len(node.inputs) != 2 or {rank_of(view, n) for n in data} != {rank}:
+        return miss
+    scalar = any(value is not None and value.size == 1 for value in map(view.constant, data))
+    return miss if scalar else Trait(data, moves=True, joins=axis % rank)
 
 
 def slice_bounds(node: Node, view: View, values: Mapping[str, ShapeValue]) -> tuple[int, int] | Miss:

@@ -10,13 +10,14 @@ from ascend_fuse.graph.view import Node, View
 from ascend_fuse.program.program import Value
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import NOTHING, ONE_NUMBER, Builder, Built, finish
+from ascend_fuse.region.joint import joint_of, past_side, place_joint
 from ascend_fuse.region.lower import lower
 from ascend_fuse.region.operand import Chain, chain_of
 from ascend_fuse.region.place import place
 from ascend_fuse.region.product import operands_of, sides
 from ascend_fuse.region.side import Side
 from ascend_fuse.region.signature import Key, Signatures
-from ascend_fuse.region.space import Space, mismatch
+from ascend_fuse.region.space import Joint, Space, mismatch
 from ascend_fuse.region.step import Step, embedded, order
 from ascend_fuse.region.table import trait
 from ascend_fuse.region.trait import Trait
@@ -78,11 +79,11 @@ class Programs:
             return at_step(copied, step) if isinstance(copied, Miss) else Profile(found, copied, kind, names, False)
         if found.view or found.literal:
             return Profile(found, NOTHING if found.view else ONE_NUMBER, kind, names, plain=False)
-        space = Space()
-        miss = place(space, step, found, self.view)
+        space, traits = Space(), {step.index: found}
+        miss = self.place(space, step, [step], traits)
         if miss is not None:
             return at_step(miss, step)
-        built = self._assemble([step], space, {step.index: found}, list(step.outputs))
+        built = self._assemble([step], space, traits, list(step.outputs))
         if isinstance(built, Miss):
             return at_step(built, step)
         return Profile(found, built, kind, names, plain=found == Trait(found.data))
@@ -136,7 +137,7 @@ class Programs:
         chains = self.chains(steps, traits)
         aside = {s.index for chain in chains for s in chain.steps}
         for step in steps:
-            miss = None if step.index in aside else place(space, step, traits[step.index], self.view)
+            miss = None if step.index in aside else self.place(space, step, steps, traits)
             if miss is not None:
                 return at_step(miss, step)
         for step in steps:
@@ -146,11 +147,18 @@ class Programs:
         lead = space.order[: len(space.order) - space.row]
         for step in order(steps):
             for name in step.outputs if step.index not in aside else ():
-                shape = self.view.type_of(name).shape or ()
-                wide = space.wide(name, shape)
+                shape = self.view.type_of(space.part(name)).shape or ()
+                wide = space.wide(space.part(name), shape)
                 if name in wanted and any(space.dims[a] != 1 and a not in wide for a in lead):
                     return at_step(mismatch(f"{name} is narrower than the region", shape, space.sizes), step)
         return self._assemble(steps, space, traits, wanted)
+
+    def place(self, space: Space, step: Step, steps: Sequence[Step], traits: Mapping[int, Trait]) -> Miss | None:
+        """Lay a step of the region of `steps` on the space; on a Miss it is left half changed (work on a copy)."""
+        if traits[step.index].joins is None:
+            return place(space, step, traits[step.index], self.view)
+        joint = joint_of(step, traits[step.index], steps, len(space.joints))
+        return joint if isinstance(joint, Miss) else place_joint(space, joint, self.view)
 
     def _traits(self, steps: Sequence[Step]) -> dict[int, Trait] | Miss:
         found: dict[int, Trait] = {}
@@ -164,7 +172,12 @@ class Programs:
     def inputs_of(self, steps: Sequence[Step]) -> list[str]:
         """The inputs of the region of steps with profiles."""
         traits = self._traits(steps)
-        return [] if isinstance(traits, Miss) else self._external(steps, traits, self.chains(steps, traits))
+        if isinstance(traits, Miss):
+            return []
+        joining = [s for s in steps if traits[s.index].joins is not None]
+        joints = [joint_of(s, traits[s.index], steps, k) for k, s in enumerate(joining)]
+        known = [j for j in joints if isinstance(j, Joint)]
+        return self._external(steps, traits, self.chains(steps, traits), known)
 
     def chains(self, steps: Sequence[Step], traits: Mapping[int, Trait]) -> tuple[Chain, ...]:
         """How the product among the steps reads left and right; () where there is none."""
@@ -182,11 +195,14 @@ class Programs:
         found = sides(product.node, space, self.view, self.values, chains, turns)
         return at_step(found, product) if isinstance(found, Miss) else found
 
-    def _external(self, steps: Sequence[Step], traits: Mapping[int, Trait], chains: Sequence[Chain]) -> list[str]:
+    def _external(
+        self, steps: Sequence[Step], traits: Mapping[int, Trait], chains: Sequence[Chain], joints: Sequence[Joint]
+    ) -> list[str]:
         """What the region's nodes read and neither make nor carry as a constant, in the order of reading.
 
-        A product's operands come first, and again where the others read them too.
+        A product's operands come first, and again where the others read them too; then what is joined to results.
         """
+        pasts = [j.past for j in joints]
         aside = {s.index for chain in chains for s in chain.steps}
         data = {n for s in steps if s.index not in aside for n in traits[s.index].data}
         made = {o for s in steps for n in s.nodes for o in n.outputs}
@@ -194,17 +210,23 @@ class Programs:
             i for s in order(steps) for n in s.nodes for i in _read(n, traits[s.index], n.index in aside) if i
         )
         others = (n for n in names if n not in made and (n in data or embedded(self.view, n) is None))
-        return [*(c.source for c in chains), *others]
+        return [*(c.source for c in chains), *pasts, *(n for n in others if n not in pasts)]
 
     def _assemble(
         self, steps: Sequence[Step], space: Space, traits: Mapping[int, Trait], wanted: Sequence[str]
     ) -> Built | Miss:
         """The program of placed steps."""
         chains = self.chains(steps, traits)
-        external = self._external(steps, traits, chains)
+        joints = list(space.joints.values())
+        external = self._external(steps, traits, chains, joints)
         laid = self.sides(space, steps, traits, chains)
         if isinstance(laid, Miss):
             return laid
+        for joint in joints:
+            past = past_side(space, joint, self.view)
+            if isinstance(past, Miss):
+                return past
+            laid = (*laid, past)
         aside = {s.index for chain in chains for s in chain.steps}
         if not laid:
             space.narrow_row()

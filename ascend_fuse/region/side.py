@@ -1,4 +1,4 @@
-"""The operands of a product: lines with axes of their own beside the region's space (docs/design/0007)."""
+"""Operands of a product and pasts of outputs: lines beside the region's space (docs/design/0007)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEFT, RIGHT = "\0left", "\0right"  # the operands among the places, so that axes
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One operand: the axes of its type, `bar` of them in front of the bar, and its size on each (else 1).
+    """One of them: the axes of its type, `bar` of them in front of the bar, and its size on each (else 1).
 
     `groups`: the axes of each dimension of the tensor, as its memory has them.
     """
@@ -33,9 +33,10 @@ class Side:
 
 
 def side_line(builder: Builder, side: Side, name: str) -> Input:
-    """The operand's `left` or `right` line."""
+    """Its `left`, `right` or `past` line."""
     extents = tuple(builder.extent(a, side.dims.get(a, 1)) for a in side.axes)
-    kind = Type(builder.view.type_of(side.name).dtype, extents[: side.bar], extents[side.bar :])
+    cols = None if side.word == "past" else extents[side.bar :]
+    kind = Type(builder.view.type_of(side.name).dtype, extents[: side.bar], cols)
     line = Input(name, kind, side=side.word, order=order_of(side.groups, side.axes))
     own = own_shape(builder, side.groups, side.dims)
     return line if own == line.tensor_shape else replace(line, shape=own)

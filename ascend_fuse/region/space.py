@@ -35,6 +35,21 @@ class Part:
     shift: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A result in two parts along dimension `axis`: `own`, which lies on the space, and `past`, which does not.
+
+    `length`: the axis of the past's size along it, in `dims` alone; `behind`: the region's part stands behind the past.
+    """
+
+    result: str
+    own: str
+    past: str
+    axis: int
+    length: int
+    behind: bool
+
+
 @dataclass(slots=True)
 class Space:
     """`order`: axis ids, outermost first; `dims`: sizes (1 until widened); `row`: trailing axes that are the row."""
@@ -47,12 +62,19 @@ class Space:
     reduced: bool = False  # a reduction runs over the row: its axes may not widen any more
     turned: bool = False  # a Transpose laid a tensor on axes in another order: only a product's program can say that
     moves: bool = False  # slices or concats: the last axis has another length in each value
+    joints: dict[str, Joint] = field(default_factory=dict[str, Joint])  # by the result, which has no place
 
     def copy(self) -> Space:
         """An independent copy, to try a step on."""
         return replace(
-            self, order=list(self.order), dims=dict(self.dims), places=dict(self.places), depth=list(self.depth)
-        )
+            self, order=list(self.order), dims=dict(self.dims), places=dict(self.places), depth=list(self.depth),
+            joints=dict(self.joints),
+        )  # fmt: skip
+
+    def part(self, name: str) -> str:
+        """The tensor that lies on the space: of a result in two parts the region's own."""
+        joint = self.joints.get(name)
+        return name if joint is None else joint.own
 
     @property
     def sizes(self) -> tuple[Dim, ...]:

@@ -18,7 +18,8 @@ class Trait:
     `keep`: reduced axes stay as ones. `view`: the same elements on other axes. `literal`: a number, which no kernel
     reads. `shifts`: operands that end so many dimensions before the right end. `groups`: into so many the channels are
     split, for statistics over each group; `per_group`: scale and shift have one value a group. `product`: of matrices.
-    `turns`: a Transpose, dimension k of its result is `turns[k]` of its operand.
+    `turns`: a Transpose, dimension k of its result is `turns[k]` of its operand. `joins`: a Concat of two tensors along
+    that dimension, which is not the last.
     """
 
     data: tuple[str, ...]
@@ -33,6 +34,7 @@ class Trait:
     per_group: bool = False
     product: bool = False
     turns: tuple[int, ...] = ()
+    joins: int | None = None
 
     def renamed(self, names: Mapping[str, str]) -> Trait:
         """The trait of a step that is alike but for its names."""

@@ -34,7 +34,9 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         ),
         "shape-mismatch": "Nothing to do: the shapes differ, and one kernel covers one iteration space.",
         "axis-not-trailing": (
-            "Move the axis to the end in the exporting code (channels last): the kernels reduce along trailing axes."
+            "Move the axis to the end in the exporting code (channels last): the kernels reduce along trailing axes. A "
+            "Concat of two tensors joins along any axis where the node before one of them is in a region and the other "
+            "comes from elsewhere."
         ),
         "crosses-reduction": "Nothing to do: one kernel holds rows of one length. The nodes fuse on either side.",
         "constant-mismatch": (

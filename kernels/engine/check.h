@@ -78,8 +78,11 @@ inline std::optional<Error> check_operands(const Program& program, const Instr& 
         const Value& value = program.values[static_cast<size_t>(operand.value)];
         if (program.is_input(operand.value) && program.inputs[static_cast<size_t>(operand.value)].host)
             return wrong(value.name + " is a host input; no instruction reads it");
-        if (program.is_input(operand.value) && op.kind != OpKind::product &&
-            program.inputs[static_cast<size_t>(operand.value)].side != Side::none)
+        const Side side = program.is_input(operand.value)
+                              ? program.inputs[static_cast<size_t>(operand.value)].side
+                              : Side::none;
+        if (side == Side::past) return wrong(value.name + " is a past; no instruction reads it");
+        if (side != Side::none && op.kind != OpKind::product)
             return wrong(value.name + " is an operand of the product; only matmul reads it");
         if (value.dtype != dtype)
             return wrong(value.name + " is " + std::string(name(value.dtype)) + ", wanted " +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bounds.h"
@@ -123,6 +124,29 @@ inline double move_cycles(const Job& job, const Blocks& blocks, const Tiling& ti
            stride.a * static_cast<double>(blocks.count) * gap;
 }
 
+// The same bytes in blocks of at most `piece`; 0: as they are.
+inline Blocks cut(const Blocks& blocks, int64_t piece) {
+    if (piece == 0 || blocks.bytes <= piece) return blocks;
+    return Blocks{blocks.count * ((blocks.bytes + piece - 1) / piece), piece, blocks.gap};
+}
+
+// Bytes of UB through which a copy goes: what the tiles leave of it, at least the buffer of an output's tile.
+inline int64_t copy_buffer(int64_t tile, int64_t used, int64_t budget) {
+    return std::max({align_bytes, tile, (budget - used) / 2});
+}
+
+// Cycles of a core's share of a copy that `tiling.block_dim` cores make through a buffer of UB: load, store.
+inline std::pair<double, double> copy_cycles(const Job& job, const Copy& copy, const Tiling& tiling,
+                                             int64_t buffer) {
+    const int64_t share = (copy.bytes + tiling.block_dim - 1) / tiling.block_dim;
+    const int64_t moves = (share + buffer - 1) / buffer, each = (share + moves - 1) / moves;
+    const int64_t block = std::min(each, copy.run);
+    const double more = static_cast<double>(moves - 1);
+    const Blocks stored{(share + block - 1) / block, block, copy.own};
+    return {move_cycles(job, Blocks{moves, each, 0}, tiling, true) + more * job.move->load.h,
+            move_cycles(job, stored, tiling, false) + more * job.move->store.h};
+}
+
 // Cycles of the busiest core, by pipe.
 struct Pipes {
     double mte2 = 0, vector = 0, mte3 = 0, assumed_vector = 0, casts = 0;
@@ -142,8 +166,9 @@ inline void add_pass(Pipes& pipes, const Job& job, const Grid& grid, const Pass&
             pipes.largest_load = std::max(pipes.largest_load, blocks.count * blocks.bytes);
             pipes.hbm_bytes += static_cast<double>(extent.bytes());
         }
-        if (pass.writes[id]) {
-            pipes.mte3 += tiles * move_cycles(job, blocks, tiling, false);
+        if (!pass.writes[id]) continue;
+        for (const int64_t run : grid.stores[id]) {
+            pipes.mte3 += tiles * move_cycles(job, cut(blocks, run * extent.width), tiling, false);
             pipes.hbm_bytes += static_cast<double>(extent.bytes());
         }
     }
@@ -152,6 +177,15 @@ inline void add_pass(Pipes& pipes, const Job& job, const Grid& grid, const Pass&
     pipes.vector += tiles * pass.all.at(rows, tiling.tile_cols, padded);
     pipes.assumed_vector += tiles * pass.assumed.at(rows, tiling.tile_cols, padded);
     pipes.casts += tiles * pass.casts.at(rows, tiling.tile_cols, padded);
+}
+
+inline void add_copy(Pipes& pipes, const Job& job, const Copy& copy, const Tiling& tiling) {
+    const int64_t tile = tiling.tile_rows * job.grid.padded(tiling.tile_cols) * copy.width;
+    const int64_t buffer = copy_buffer(tile, tiling.ub_bytes, tiling.ub_budget);
+    const auto [load, store] = copy_cycles(job, copy, tiling, buffer);
+    pipes.mte2 += load;
+    pipes.mte3 += store;
+    pipes.hbm_bytes += copy.moved();
 }
 
 inline Pipes measure(const Job& job, const Tiling& tiling) {
@@ -164,6 +198,7 @@ inline Pipes measure(const Job& job, const Tiling& tiling) {
         for (const auto& pass : job.streams)
             add_pass(pipes, job, job.cut, pass, tiling, static_cast<double>(tiles));
     }
+    for (const auto& copy : job.grid.copies) add_copy(pipes, job, copy, tiling);
     return pipes;
 }
 

@@ -50,6 +50,26 @@ inline Axes axes_of(const std::vector<int64_t>& extents, const Order& order) {
     return axes;
 }
 
+// The axes of an output; those outside of a join step over both parts of its tensor.
+inline Axes axes_of(const Program& program, const Output& output, const std::vector<int64_t>& sizes) {
+    const Dims& dims = program.values[static_cast<size_t>(output.value)].extents;
+    Axes axes = axes_of(resolve(dims, sizes), output.order);
+    if (!output.joined()) return axes;
+    const Shape own = own_shape(program, output);
+    const auto at = static_cast<size_t>(output.axis);
+    int64_t outside = 0;  // axes that lie outside of the joined one, ones left out
+    for (const auto& dim : factors(Shape(own.begin(), own.begin() + output.axis))) outside += !dim.is_one();
+    const int64_t part = volume_of(own[at], sizes);
+    const int64_t all = part + volume_of(past_shape(program, output)[at], sizes);
+    for (size_t p = 0; p < axes.size() && outside > 0; ++p) {
+        const size_t axis = output.order.empty() ? p : static_cast<size_t>(output.order[p]);
+        if (dims[axis].is_one()) continue;
+        axes[axis].stride = axes[axis].stride / part * all;
+        --outside;
+    }
+    return axes;
+}
+
 // Elements that follow each other in memory, from the last axis outwards; 1 when none does.
 inline int64_t run_of(const Axes& axes) {
     int64_t run = 1;
@@ -119,9 +139,7 @@ class GemmReader {
         k_rank_ = left_in_->type.dims.size() - static_cast<size_t>(left_in_->type.bar);
         left_ = padded_axes(read(*left_in_), lead_ + 1 + k_rank_);
         right_ = padded_axes(read(*right_in_), lead_ + k_rank_ + space_.size() - lead_ - 1);
-        for (const auto& output : program.outputs)
-            outs_.push_back(axes_of(resolve(program.values[static_cast<size_t>(output.value)].extents, sizes),
-                                    output.order));
+        for (const auto& output : program.outputs) outs_.push_back(axes_of(program, output, sizes));
     }
 
     Gemm read() const {
@@ -172,9 +190,7 @@ inline Result<Gemm> bind_gemm(const Program& program, const std::vector<int64_t>
     for (size_t i = 0; i < sizes.size(); ++i)
         if (sizes[i] < 1)
             return wrong("d" + std::to_string(i) + " is " + std::to_string(sizes[i]) + ", wanted 1 or more");
-    for (const auto& value : program.values)
-        if (too_large(resolve(value.extents, sizes)))
-            return wrong(value.name + " has more than 2^48 elements");
+    if (auto error = oversized(program, sizes)) return *error;
     return GemmReader(program, sizes).read();
 }
 

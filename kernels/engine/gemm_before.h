@@ -40,12 +40,11 @@ inline std::optional<Refusal> refusal_of(const Program& program, const Soc& soc)
 inline std::optional<Refusal> scattered(const Program& program, const std::vector<int64_t>& sizes,
                                         const Gemm& gemm) {
     std::string name;
-    const auto look = [&](int value, const Order& order) {
+    const auto look = [&](int value, int64_t run) {
         const auto& extents = program.values[static_cast<size_t>(value)].extents;
         const auto own = resolve(extents, sizes);
         const bool narrow = product(own, static_cast<size_t>(program.bar), own.size()) == 1;
-        if (name.empty() && !narrow && row_run(program, sizes, value, order) == 1)
-            name = program.values[static_cast<size_t>(value)].name;
+        if (name.empty() && !narrow && run == 1) name = program.values[static_cast<size_t>(value)].name;
     };
     const Instr& matmul = program.instrs.front();
     for (const auto& [operand, at] : {std::pair(&gemm.left, 0), std::pair(&gemm.right, 1)})
@@ -53,9 +52,9 @@ inline std::optional<Refusal> scattered(const Program& program, const std::vecto
             name = program.values[static_cast<size_t>(matmul.operands[static_cast<size_t>(at)].value)].name;
     for (int id = 0; id < program.n_inputs(); ++id) {
         const Input& input = program.inputs[static_cast<size_t>(id)];
-        if (input.side == Side::none && !input.host) look(id, aligned_order(input, program.space.size()));
+        if (input.tiled()) look(id, row_run(program, sizes, id, aligned_order(input, program.space.size())));
     }
-    for (const auto& output : program.outputs) look(output.value, output.order);
+    for (const auto& output : program.outputs) look(output.value, row_run(program, sizes, output));
     if (name.empty()) return std::nullopt;
     return Refusal{"axis-not-trailing", name + " has no run of elements that a block transfer could move",
                    "strides"};

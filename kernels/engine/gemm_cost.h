@@ -16,6 +16,7 @@ struct GemmCost {
     double mte2_us = 0, mte1_us = 0, cube_us = 0, fixpipe_us = 0;
     double aiv_mte2_us = 0, vector_us = 0, mte3_us = 0, flag_us = 0;
     double apart_us = 0;    // SyncAll and the epilogue of tile classes that do not run fused
+    double copy_us = 0;     // of the other parts of outputs, by the vector cores
     double hbm_us = 0;      // all cores' bytes through GM
     double product_us = 0;  // busy time of the product and of loading A and B; the rest is `epilogue_us`
     double epilogue_us = 0;
@@ -141,14 +142,15 @@ inline double gemm_bytes(const GemmJob& job, const GemmTiling& tiling, const Til
         bytes += static_cast<double>(epilogue.job.grid.values[static_cast<size_t>(load.value)].bytes());
     for (const auto& store : epilogue.stores)
         bytes += static_cast<double>(epilogue.job.grid.values[static_cast<size_t>(store.value)].bytes());
-    if (epilogue.stored) bytes += elements * w;
+    for (const auto& copy : epilogue.copies) bytes += copy.moved();
+    bytes += static_cast<double>(epilogue.stored) * elements * w;
     double written = 0;  // products of tiles that are not fused, to GM and back
     for (const auto& one : classes)
         if (one.in(apart)) written += static_cast<double>(one.count * one.rows * one.cols) * w;
-    bytes += written * (epilogue.stored ? 1 : 2);
+    bytes += written * (epilogue.stored > 0 ? 1 : 2);
     const double tiles = static_cast<double>(2 * tiling.block_dim * tiling.tile_m * tiling.tile_n) * w;
     if (job.path == Path::split && epilogue.vector && tiles > static_cast<double>(job.soc.l2_size))
-        bytes += (elements * w - written) * (epilogue.stored ? 1 : 2);
+        bytes += (elements * w - written) * (epilogue.stored > 0 ? 1 : 2);
     return bytes;
 }
 
@@ -191,7 +193,32 @@ inline double assumed_of(const GemmCost& cost, const Stages& sum, double us, boo
     if (bound == "vector") slowest = sum.assumed_vector * us;
     if (move_assumed && (bound == "mte3" || bound == "aiv_mte2"))
         slowest = std::max(cost.mte3_us, cost.aiv_mte2_us);
+    if (move_assumed) slowest += cost.copy_us;
     return std::min(cost.total_us, cost.head_us + slowest + cost.flag_us + cost.apart_us);
+}
+
+// All vector cores copy what is not the node's own, a share each.
+inline void add_copies(GemmCost& cost, const GemmJob& job, const GemmTiling& tiling) {
+    const Epilogue& epilogue = job.epilogue;
+    if (epilogue.copies.empty()) return;
+    const MoveTable& move = *epilogue.job.move;
+    Tiling shape;
+    shape.block_dim = job.path == Path::coupled ? job.soc.cube_cores() : job.soc.vector_cores();
+    const int64_t elements = tiling.ub_rows * std::min(tiling.tile_n, job.gemm.n);
+    double load = 0, store = 0;
+    for (const auto& copy : epilogue.copies) {
+        const int64_t buffer = copy_buffer(elements * copy.width, tiling.ub_bytes, tiling.ub_budget);
+        const auto cycles = copy_cycles(epilogue.job, copy, shape, buffer);
+        load += cycles.first;
+        store += cycles.second;
+    }
+    const double us = 1 / job.soc.cycles_per_us();
+    cost.aiv_mte2_us += load * us;
+    cost.mte3_us += store * us;
+    const bool idle = job.path != Path::coupled && !epilogue.vector;  // they start for the copy alone
+    const double heads = move.head_load_large.a + move.head_load_large.b * static_cast<double>(shape.block_dim) +
+                         move.head_store.a;
+    cost.copy_us = (std::max(load, store) + (idle ? heads : 0)) * us;
 }
 
 // The busiest core has tasks_per_core tiles, the largest that there are.
@@ -224,7 +251,11 @@ inline GemmCost gemm_cost(const GemmJob& job, const GemmTiling& tiling, unsigned
     cost.apart_us = apart_cycles(job, tiling, classes, apart) * us;
     cost.hbm_bytes = gemm_bytes(job, tiling, classes, apart);
     cost.hbm_us = hbm_us(job, tiling, cost.hbm_bytes);
-    const double busy = std::max(core.cycles() * us + cost.apart_us, cost.hbm_us);
+    add_copies(cost, job, tiling);
+    const double tiles = core.cycles() * us + cost.apart_us;
+    const bool beside = job.path != Path::coupled && !job.epilogue.vector;  // vector cores have nothing else
+    const double busy =
+        std::max(beside ? std::max(tiles, cost.copy_us) : tiles + cost.copy_us, cost.hbm_us);
     cost.product_us = std::min(busy, std::max(core.product_cycles() * us, hbm_us(job, tiling, 0)));
     cost.epilogue_us = busy - cost.product_us;
     cost.total_us = cost.launch_us + cost.head_us + busy;

@@ -30,7 +30,8 @@ struct Epilogue {
     Job job;
     std::vector<Transfer> loads, stores;  // without input 0
     bool vector = false;                  // the vector unit has work
-    bool stored = false;                  // what leaves the cube is an output of the node as well
+    int64_t stored = 0;                   // outputs of the node that what leaves the cube is as well
+    std::vector<Copy> copies;             // the other parts of outputs
     Dtype leaves = Dtype::f16;            // dtype of input 0
     int64_t bias_width = 0;               // bytes of an element of the bias that rides
 };
@@ -47,7 +48,7 @@ inline bool is_bias(const Program& program, int value) {
     if (value < 0 || !program.is_input(value)) return false;
     const Input& input = program.inputs[static_cast<size_t>(value)];
     const Dims& extents = program.values[static_cast<size_t>(value)].extents;
-    if (input.host || input.side != Side::none || !input.order.empty()) return false;
+    if (!input.tiled() || !input.order.empty()) return false;
     for (size_t i = 0; i < extents.size(); ++i) {
         const bool behind = i >= static_cast<size_t>(program.bar);
         if (behind ? extents[i] != program.space[i] : !extents[i].is_one()) return false;
@@ -122,10 +123,8 @@ inline Program behind(const Program& program, const Ride& ride) {
         take(program.n_inputs() + static_cast<int>(i));
         rest.instrs.push_back(std::move(instr));
     }
-    for (Output output : program.outputs) {
-        output.value = moved[static_cast<size_t>(output.value)];
-        rest.outputs.push_back(std::move(output));
-    }
+    for (const Output& output : program.outputs)  // where their tensors lie, `stores` says
+        rest.outputs.push_back(Output{moved[static_cast<size_t>(output.value)], {}, {}, -1, 0, false});
     return rest;
 }
 
@@ -135,6 +134,12 @@ inline int64_t row_run(const Program& program, const std::vector<int64_t>& sizes
     if (order.empty()) return 0;
     const Dims& extents = program.values[static_cast<size_t>(value)].extents;
     const Axes axes = axes_of(resolve(extents, sizes), order);
+    return run_of(part(axes, static_cast<size_t>(program.bar), axes.size()));
+}
+
+inline int64_t row_run(const Program& program, const std::vector<int64_t>& sizes, const Output& output) {
+    if (output.order.empty() && !output.joined()) return 0;
+    const Axes axes = axes_of(program, output, sizes);
     return run_of(part(axes, static_cast<size_t>(program.bar), axes.size()));
 }
 
@@ -160,7 +165,7 @@ inline Result<Epilogue> make_epilogue(const Program& program, const std::vector<
     epilogue.job.program = nullptr;  // it would dangle when the epilogue moves
     epilogue.leaves = rest.values.front().dtype;
     epilogue.vector = !rest.instrs.empty();
-    epilogue.stored = rest.is_output(0);
+    epilogue.copies = copies_of(program, sizes);
     if (ride.bias) epilogue.bias_width = width(program.instrs.front().type.dtype);
     for (int id = 1; id < rest.n_inputs(); ++id) {
         const Input& input = rest.inputs[static_cast<size_t>(id)];
@@ -168,10 +173,12 @@ inline Result<Epilogue> make_epilogue(const Program& program, const std::vector<
         epilogue.loads.push_back(
             Transfer{id, row_run(rest, sizes, id, aligned_order(input, rest.space.size()))});
     }
-    for (const auto& output : rest.outputs)
-        if (output.value != 0)
-            epilogue.stores.push_back(
-                Transfer{output.value, row_run(rest, sizes, output.value, output.order)});
+    for (size_t i = 0; i < rest.outputs.size(); ++i) {
+        const int value = rest.outputs[i].value;
+        if (value == 0) ++epilogue.stored;
+        if (value != 0)
+            epilogue.stores.push_back(Transfer{value, row_run(program, sizes, program.outputs[i])});
+    }
     return epilogue;
 }
 

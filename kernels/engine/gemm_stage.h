@@ -81,9 +81,7 @@ inline double fixpipe_cycles(const GemmJob& job, int64_t rows, int64_t cols, boo
 
 // Blocks of one value, cut further where its memory is permuted.
 inline Blocks permuted(Blocks blocks, const Extent& extent, int64_t run) {
-    const int64_t piece = run * extent.width;
-    if (run == 0 || !extent.wide() || blocks.bytes <= piece) return blocks;
-    return Blocks{blocks.count * ((blocks.bytes + piece - 1) / piece), piece, blocks.gap};
+    return extent.wide() ? cut(blocks, run * extent.width) : blocks;
 }
 
 // Adds the vector stage for `rows` x `cols` of the tile on one vector core: what stands in UB moves and is
@@ -142,7 +140,7 @@ class VectorStage {
 
 // On coupled chips the vector pipe empties L0C, rounds, and MTE3 stores what leaves if it is wanted outside.
 inline void add_copy_out(Stages& stages, const GemmJob& job, const GemmTiling& tiling, int64_t rows,
-                         int64_t cols, bool stores) {
+                         int64_t cols, int64_t stores) {
     const double elements = static_cast<double>(rows * cols);
     stages.chunks = (rows + tiling.ub_rows - 1) / tiling.ub_rows;
     const double chunks = static_cast<double>(stages.chunks);
@@ -155,13 +153,14 @@ inline void add_copy_out(Stages& stages, const GemmJob& job, const GemmTiling& t
         stages.casts += cast;
         stages.assumed_vector += cast;
     }
-    if (!stores) return;
+    if (stores == 0) return;
     Tiling shape;
     shape.block_dim = tiling.block_dim;
     const int64_t w = width(job.epilogue.leaves);
     const Blocks blocks{rows, cols * w, (job.gemm.n - cols) * w};
     const Move& store = job.epilogue.job.move->store;
-    stages.mte3 += move_cycles(job.epilogue.job, blocks, shape, false) + (chunks - 1) * store.h;
+    stages.mte3 += static_cast<double>(stores) *
+                   (move_cycles(job.epilogue.job, blocks, shape, false) + (chunks - 1) * store.h);
 }
 
 // One tile of `rows` x `cols`. Not `fused`: its product goes to GM and the epilogue comes later.
@@ -170,11 +169,13 @@ inline Stages stages_of(const GemmJob& job, const GemmTiling& tiling, int64_t ro
     Stages stages;
     add_product(stages, job, tiling, rows, cols);
     const bool vector = fused && job.epilogue.vector;
-    const bool stores = job.epilogue.stored || !vector;  // the product itself goes to GM
+    // How often the product itself goes to GM.
+    const int64_t stores = std::max<int64_t>(job.epilogue.stored, vector ? 0 : 1);
+    const auto times = static_cast<double>(stores);
     if (job.path == Path::coupled) add_copy_out(stages, job, tiling, rows, cols, stores);
-    if (job.path == Path::split) stages.out = fixpipe_cycles(job, rows, cols, true);
+    if (job.path == Path::split) stages.out = std::max(times, 1.0) * fixpipe_cycles(job, rows, cols, true);
     if (job.path == Path::direct)
-        stages.out = (stores ? fixpipe_cycles(job, rows, cols, true) : 0) +
+        stages.out = times * fixpipe_cycles(job, rows, cols, true) +
                      (vector ? fixpipe_cycles(job, rows, cols, false) : 0);
     if (!vector) return stages;
     VectorStage(job, tiling, job.path == Path::split).add(stages, rows_per_vector(job, rows), cols);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.h"
+#include "join.h"
 #include "program.h"
 #include "result.h"
 
@@ -35,6 +36,9 @@ struct Grid {
     int64_t segment = 1;     // elements of a row along which whatever broadcasts inside it is one element
     bool streamable = true;  // columns can be cut, inside segments
     std::vector<Extent> values;
+    std::vector<std::vector<int64_t>> stores;  // by value, for each output of it: elements that follow each
+                                               // other in GM; 0: all of them do
+    std::vector<Copy> copies;                  // the other parts of outputs
 
     int64_t padded(int64_t elements) const { return (elements + pad - 1) / pad * pad; }
 };
@@ -63,6 +67,17 @@ inline bool too_large(const std::vector<int64_t>& extents) {
     double volume = 1;
     for (const int64_t extent : extents) volume *= static_cast<double>(extent);
     return volume > static_cast<double>(max_elements);
+}
+
+// The first value of more elements than the engine counts.
+inline std::optional<Error> oversized(const Program& program, const std::vector<int64_t>& sizes) {
+    for (size_t id = 0; id < program.values.size(); ++id) {
+        const bool past = program.is_input(static_cast<int>(id)) && program.inputs[id].side == Side::past;
+        const Value& value = program.values[id];
+        if (too_large(resolve(past ? program.inputs[id].type.dims : value.extents, sizes)))
+            return wrong(value.name + " has more than 2^48 elements");
+    }
+    return std::nullopt;
 }
 
 // Sizes that the symbolic checks could not compare.
@@ -122,7 +137,7 @@ inline int64_t segment_of(const Program& program, const Sizes& values, const std
     size_t from = space.size();
     while (from > split) {
         for (size_t id = 0; id < values.size(); ++id) {
-            if (program.is_input(static_cast<int>(id)) && program.inputs[id].host) continue;
+            if (program.is_input(static_cast<int>(id)) && !program.inputs[id].tiled()) continue;
             const int64_t own = product(values[id], split, space.size());
             if (own > 1 && own < product(space, split, space.size()) && values[id][from - 1] > 1)
                 return product(space, from, space.size());
@@ -172,11 +187,9 @@ inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& siz
             return wrong("d" + std::to_string(i) + " is " + std::to_string(sizes[i]) + ", wanted 1 or more");
     const auto space = resolve(program.space, sizes);
     if (too_large(space)) return wrong("the space has more than 2^48 elements");
+    if (auto error = oversized(program, sizes)) return *error;
     Sizes values;
-    for (const auto& value : program.values) {
-        values.push_back(resolve(value.extents, sizes));
-        if (too_large(values.back())) return wrong(value.name + " has more than 2^48 elements");
-    }
+    for (const auto& value : program.values) values.push_back(resolve(value.extents, sizes));
     if (auto error = check_sizes(program, values, space)) return *error;
     const size_t split = split_axis(program, values, space);
     Grid grid;
@@ -187,12 +200,19 @@ inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& siz
         const bool rowwise = program.family == Family::rowwise && !program.is_input(static_cast<int>(id));
         const Extent extent = extent_of(values[id], space, split, program.values[id].dtype, rowwise);
         grid.values.push_back(extent);
-        if (program.is_input(static_cast<int>(id)) && program.inputs[id].host) continue;
+        if (program.is_input(static_cast<int>(id)) && !program.inputs[id].tiled()) continue;
         if (extent.wide() && extent.width < narrowest) narrowest = extent.width;
     }
     grid.segment = segment_of(program, values, space, split);
     grid.streamable = can_cut(program, grid);
     grid.pad = align_bytes / narrowest;
+    grid.copies = copies_of(program, sizes);
+    grid.stores.resize(values.size());
+    for (const auto& output : program.outputs) {
+        const auto id = static_cast<size_t>(output.value);
+        const int64_t own = output.joined() ? copy_of(program, output, sizes).own : 0;
+        grid.stores[id].push_back(own / grid.values[id].width);
+    }
     return grid;
 }
 

@@ -103,6 +103,7 @@ inline Solution price(const Program& program, Grid grid, const Soc& soc, const B
     for (size_t id = 0; id < job.grid.values.size(); ++id)
         if (job.whole.reads[id] || job.whole.writes[id])
             sweep.cost.hbm_bytes += static_cast<double>(job.grid.values[id].bytes());
+    for (const auto& copy : job.grid.copies) sweep.cost.hbm_bytes += copy.moved();
     sweep.cost.launch_us = bounds.launch_us;
     sweep.cost.hbm_us = sweep.cost.hbm_bytes / soc.hbm_bytes_per_s() * 1e6;
     sweep.cost.total_us = sweep.cost.launch_us + sweep.cost.hbm_us;

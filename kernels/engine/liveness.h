@@ -175,13 +175,13 @@ inline int64_t ub_bytes(const Program& program, const Grid& grid, const Liveness
                         int64_t tile_cols, int buffer_num) {
     int64_t total = 0;
     for (size_t i = 0; i < program.inputs.size(); ++i) {
-        if (program.inputs[i].host) continue;
+        if (!program.inputs[i].tiled()) continue;
         const int buffers = resident(grid, grid.values[i], tile_cols) ? 1 : buffer_num;
         total += buffers * tile_bytes(grid, grid.values[i], tile_rows, tile_cols);
     }
-    for (const auto& output : program.outputs)
-        total += buffer_num *
-                 tile_bytes(grid, grid.values[static_cast<size_t>(output.value)], tile_rows, tile_cols);
+    for (size_t id = 0; id < program.values.size(); ++id)
+        if (program.is_output(static_cast<int>(id)))  // one buffer, however many tensors it goes to
+            total += buffer_num * tile_bytes(grid, grid.values[id], tile_rows, tile_cols);
     for (const auto& slot : live.slots) total += slot_bytes(grid, slot, tile_rows, tile_cols);
     total += tile_rows * grid.padded(tile_cols) * live.scratch_width;
     return total + round_up(tile_rows, 8) * live.scratch_row;  // Brcb fills eight blocks at once

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.h"
+#include "join.h"
 #include "lex.h"
 #include "print.h"
 
@@ -85,18 +86,22 @@ class Parser {
         if (auto error = number(type->dims)) return error;
         const auto rest = line.substr(equals + 3);
         const auto word = rest.substr(0, rest.find(' '));
-        const bool given = word == "in" || word == "host" || word == "left" || word == "right";
+        const bool given =
+            word == "in" || word == "host" || word == "left" || word == "right" || word == "past";
         auto error = given ? input(name, *type, word, rest.substr(word.size())) : instr(name, *type, rest);
         if (!error) ids_.emplace(name, static_cast<int>(program_.values.size()) - 1);
         return error;
     }
 
     static Side to_side(std::string_view word) {
+        if (word == "past") return Side::past;
         return word == "left" ? Side::left : word == "right" ? Side::right : Side::none;
     }
 
     Failure check_side(const Input& input) const {
         if (input.side == Side::none) return std::nullopt;
+        if (input.side == Side::past)
+            return input.type.bar < 0 ? std::nullopt : Failure(wrong("the type of past has no |"));
         const std::string word = input.side == Side::left ? "left" : "right";
         if (program_.family != Family::matmul) return wrong(word + " needs a matmul program");
         if (input.type.bar < 0) return wrong("the type of " + word + " needs a |");
@@ -121,6 +126,7 @@ class Parser {
         if (!order) return order.error();
         input.order = *order;
         if (auto error = check_order(input.order)) return error;
+        if (input.side == Side::past && !order->empty()) return wrong("a past has no order");
         const auto shape = read_shape(rest);
         if (!shape) return shape.error();
         input.shape = *shape;
@@ -134,7 +140,7 @@ class Parser {
         if (!input.host) {
             const auto aligned = operand ? Result<Dims>(type.dims) : align(program_, type);
             if (!aligned) return aligned.error();
-            extents = *aligned;
+            if (input.side != Side::past) extents = *aligned;
             for (const auto& dim : type.dims)
                 if (!input.shape && dim.symbol >= 0) bound_[static_cast<size_t>(dim.symbol)] = true;
             for (const auto& size : input.shape.value_or(Shape()))  // a product binds none of its factors
@@ -188,15 +194,10 @@ class Parser {
         if (line.substr(0, 4) != "out ") return wrong("wanted the last line `out …`, found " + quote(line));
         auto rest = line.substr(4);
         while (!rest.empty()) {
-            // A shape holds commas of its own, so an item ends at the first comma outside of parentheses.
-            const auto open = std::min(rest.find(" ("), rest.find(" <")), comma = rest.find(", ");
-            const bool shaped = open != std::string_view::npos && open < comma;
-            const auto end = shaped ? end_of_shape(rest, open) : comma;
-            if (shaped && end == std::string_view::npos) return wrong("( without )");
-            const auto item = rest.substr(0, shaped ? end + 1 : end);
-            if (auto error = output(item.substr(0, shaped ? open : end), shaped ? item.substr(open) : ""))
-                return error;
-            rest.remove_prefix(item.size());
+            const auto item = read_output(rest);
+            if (!item) return item.error();
+            if (auto error = output(*item)) return error;
+            rest.remove_prefix(item->length);
             if (rest.empty()) break;
             if (rest.substr(0, 2) != ", " || rest.size() == 2)
                 return wrong("wanted `, name`, found " + quote(rest));
@@ -205,30 +206,32 @@ class Parser {
         return finish();
     }
 
-    // The last byte of ` <order>`, ` (shape)` or both.
-    static size_t end_of_shape(std::string_view text, size_t open) {
-        const auto end = text.find(text[open + 1] == '<' ? '>' : ')', open);
-        const bool both =
-            end != std::string_view::npos && text[end] == '>' && text.substr(end + 1, 2) == " (";
-        return both ? text.find(')', end) : end;
-    }
-
-    Failure output(std::string_view name, std::string_view rest) {
-        if (program_.outputs.size() == max_outputs)
-            return wrong("more than " + std::to_string(max_outputs) + " outputs");
+    // The value of that name, which an output may be.
+    Result<int> output_value(std::string_view name, bool joined) const {
         const auto found = ids_.find(std::string(name));
         if (found == ids_.end()) return wrong("no value " + quote(name));
-        if (program_.is_output(found->second)) return wrong(std::string(name) + " is an output twice");
-        const Value& value = program_.values[static_cast<size_t>(found->second)];
-        if (program_.is_input(found->second) && program_.inputs[static_cast<size_t>(found->second)].host)
-            return wrong(value.name + " is a host input");
-        if (program_.is_input(found->second) &&
-            program_.inputs[static_cast<size_t>(found->second)].side != Side::none)
-            return wrong(value.name + " is an operand of the product");
+        for (const auto& other : program_.outputs)
+            if (other.value == found->second && !other.joined() && !joined)
+                return wrong(std::string(name) + " is an output twice");
+        if (!program_.is_input(found->second)) return found->second;
+        const Input& input = program_.inputs[static_cast<size_t>(found->second)];
+        if (input.host) return wrong(std::string(name) + " is a host input");
+        if (input.side == Side::past) return wrong(std::string(name) + " is a past");
+        if (input.side != Side::none) return wrong(std::string(name) + " is an operand of the product");
+        return found->second;
+    }
+
+    Failure output(const OutputText& text) {
+        if (program_.outputs.size() == max_outputs)
+            return wrong("more than " + std::to_string(max_outputs) + " outputs");
+        const auto found = output_value(text.name, !text.past.empty());
+        if (!found) return found.error();
+        const Value& value = program_.values[static_cast<size_t>(*found)];
         for (int i = 0; i < program_.lead_rank(); ++i)
             if (value.extents[static_cast<size_t>(i)] != program_.space[static_cast<size_t>(i)])
                 return wrong("output " + value.name + " lacks axis " +
                              program_.space[static_cast<size_t>(i)].text());
+        auto rest = text.own;
         const auto order = read_order(rest, value.extents.size());
         if (!order) return order.error();
         if (auto error = check_order(*order)) return error;
@@ -236,7 +239,14 @@ class Parser {
         if (!shape) return shape.error();
         if (*shape && !same_but_ones(factors(**shape), reordered(value.extents, *order)))
             return wrong("shape (" + print_sizes(**shape) + ") holds other extents than " + value.name);
-        program_.outputs.push_back(Output{found->second, *shape, *order});
+        Output output{*found, *shape, *order, -1, text.axis, text.before};
+        if (!text.past.empty()) {
+            const auto past = ids_.find(std::string(text.past));
+            if (past == ids_.end()) return wrong("no value " + quote(text.past));
+            output.past = past->second;
+            if (auto error = check_join(program_, output)) return error;
+        }
+        program_.outputs.push_back(std::move(output));
         return std::nullopt;
     }
 
@@ -247,6 +257,7 @@ class Parser {
     Failure finish() {
         if (program_.outputs.empty()) return wrong("no output");
         if (program_.family == Family::matmul && !has_product()) return wrong("no matmul instruction");
+        if (const auto past = unjoined(program_)) return wrong(*past + " is a past that no output has");
         for (size_t i = 0; i < bound_.size(); ++i)
             if (!bound_[i])
                 return Error{first_line_[i],

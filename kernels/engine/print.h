@@ -45,8 +45,16 @@ inline std::string print_order(const Order& order) {
 }
 
 inline const char* print_role(const Input& input) {
-    if (input.side != Side::none) return input.side == Side::left ? "left" : "right";
-    return input.host ? "host" : "in";
+    if (input.side == Side::none) return input.host ? "host" : "in";
+    return input.side == Side::past ? "past" : input.side == Side::left ? "left" : "right";
+}
+
+inline std::string print_output(const Program& program, const Output& output) {
+    const auto named = [&](int value) { return program.values[static_cast<size_t>(value)].name; };
+    std::string text = named(output.value) + print_order(output.order) + print_shape(output.shape);
+    if (!output.joined()) return text;
+    return text + (output.before ? " before " : " behind ") + named(output.past) + " @" +
+           std::to_string(output.axis);
 }
 
 inline std::string print_instr(const Program& program, const Instr& instr) {
@@ -79,11 +87,8 @@ inline std::string print(const Program& program) {
         text += "\n";
     }
     text += "out ";
-    for (size_t i = 0; i < program.outputs.size(); ++i) {
-        const Output& output = program.outputs[i];
-        text += (i > 0 ? ", " : "") + program.values[static_cast<size_t>(output.value)].name +
-                print_order(output.order) + print_shape(output.shape);
-    }
+    for (size_t i = 0; i < program.outputs.size(); ++i)
+        text += (i > 0 ? ", " : "") + print_output(program, program.outputs[i]);
     return text;
 }
 

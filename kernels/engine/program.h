@@ -53,8 +53,8 @@ struct Value {
     Dims extents;
 };
 
-// Which operand of the product an input is.
-enum class Side { none, left, right };
+// What an input that lies on no axes of the space is: an operand of the product, or a part of an output.
+enum class Side { none, left, right, past };
 
 // Axis p of the memory is axis order[p] of the type; empty: the identity.
 using Order = std::vector<int>;
@@ -65,6 +65,9 @@ struct Input {
     std::optional<Shape> shape;  // the tensor's own, where it is not the type's
     Side side = Side::none;
     Order order;
+
+    // Whether tiles of it are loaded.
+    bool tiled() const { return !host && side == Side::none; }
 };
 
 struct Operand {
@@ -85,6 +88,11 @@ struct Output {
     int value = 0;
     std::optional<Shape> shape;
     Order order;
+    int past = -1;        // value id of the input that is the other part of the tensor; -1: it has one part
+    int axis = 0;         // dimension of the tensor along which the parts lie
+    bool before = false;  // the value lies in front of the past
+
+    bool joined() const { return past >= 0; }
 };
 
 struct Program {
@@ -116,6 +124,14 @@ inline Dims reordered(const Dims& dims, const Order& order) {
     Dims memory;
     for (const int axis : order) memory.push_back(dims[static_cast<size_t>(axis)]);
     return memory;
+}
+
+// A tensor's own shape: `shape`, or an extent each.
+inline Shape tensor_shape(const Dims& dims, const Order& order, const std::optional<Shape>& shape) {
+    if (shape) return *shape;
+    Shape own;
+    for (const auto& dim : reordered(dims, order)) own.push_back(Dims{dim});
+    return own;
 }
 
 // The extents of a shape in order, its products taken apart.

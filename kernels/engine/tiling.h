@@ -67,6 +67,7 @@ inline void spread(Tiling& tiling, const Job& job, int64_t cores) {
     tiling.tasks = job.row_tasks ? outer : outer * inner;
     tiling.tasks_per_core = (tiling.tasks + cores - 1) / cores;
     tiling.block_dim = (tiling.tasks + tiling.tasks_per_core - 1) / tiling.tasks_per_core;
+    if (!job.grid.copies.empty()) tiling.block_dim = cores;  // those without a tile have a share of a copy
 }
 
 class Search {

@@ -170,7 +170,7 @@ inline Pass whole_pass(const Program& program, const Grid& grid, const Soc& soc)
               {}};
     for (int id = 0; id < static_cast<int>(program.values.size()); ++id) {
         if (program.is_input(id)) {
-            pass.reads[static_cast<size_t>(id)] = !program.inputs[static_cast<size_t>(id)].host;
+            pass.reads[static_cast<size_t>(id)] = program.inputs[static_cast<size_t>(id)].tiled();
         } else {
             meter_instr(pass, soc, program, grid, id);
         }

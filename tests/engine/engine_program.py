@@ -66,7 +66,23 @@ v2: f32[d0, 32 | 10, d1] = sub x0, v1
 v3: f32[d0, 32 | 10, d1] = mul v2, v0
 out v3 (d0, 32*10, d1), v1 (d0*32)"""
 
-ALL = (SOFTMAX, CHAIN, ROTARY, MASK, VECTOR_ROW, GROUP_NORM)
+CACHE = """\
+rowwise 1 [d0, 8, d1 | 64]
+x0: f16[d0, 8, d2, 64] = past
+x1: f16[d0, 8, d3, 64] = past
+x2: f16[d0, 8, d1 | 64] = in
+v0: f16[d0, 8, d1 | 64] = mul x2, 0.5
+v1: f16[d0, 8, d1 | 64] = neg v0
+out v0, v0 behind x0 @2, v1 before x1 @2"""
+
+MERGED = """\
+elementwise 1 [d0, 8, d1, 64]
+x0: f32[d0, d2, 8, d1, 64] = past (d0, d2, 8*d1, 64)
+x1: f32[d0, 8, d1, 64] = in
+v0: f32[d0, 8, d1, 64] = exp x1
+out v0 (d0, 1, 8*d1, 64) behind x0 @1"""
+
+ALL = (SOFTMAX, CHAIN, ROTARY, MASK, VECTOR_ROW, GROUP_NORM, CACHE, MERGED)
 
 
 def unary(op: str, dtype: str = "f32") -> str:

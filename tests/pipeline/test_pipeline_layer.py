@@ -40,6 +40,18 @@ def test_a_further_layer_costs_few_launches(
     assert three - two <= most
 
 
+@pytest.mark.parametrize(("kv_heads", "most"), [(4, 13), (2, 14)])
+@pytest.mark.parametrize("past", [31, "past"])
+def test_a_cache_is_written_without_a_launch(kv_heads: int, most: int, past: int | str) -> None:
+    """By rotary of the keys, which queries of as many heads share, and by the product that makes the values."""
+    build = partial(llama_block, kv_heads=kv_heads, inner=128, hidden=64, heads=4, seq=1, past=past, casts=False)
+    two, three = (ascend_fuse.optimize(build(layers=n)) for n in (2, 3))
+    assert three.plan.totals_after.launches - two.plan.totals_after.launches <= most
+    joined = [r for r in three.plan.regions if " behind " in r.program.split("\n")[-1]]
+    assert sorted(r.family for r in joined) == ["matmul"] * 3 + ["rowwise"] * 3
+    assert not [m for m in three.plan.misses if m.op == "Concat"]
+
+
 def test_equal_layers_share_their_bodies() -> None:
     two, four = (ascend_fuse.optimize(bert_layer(layers=n, hidden=64, heads=4)).model for n in (2, 4))
     assert len(two.functions) == len(four.functions)

@@ -14,6 +14,7 @@ from ascend_fuse.program.program import (
     Extent,
     Input,
     Instr,
+    Join,
     Literal,
     Operand,
     Output,
@@ -136,8 +137,34 @@ def programs(draw: st.DrawFn) -> Program:
     rows, cols = (full[:1], full[1:]) if row else (full, None)
     types = dict(lines)
     inputs = inputs[:1] + [replace(i, shape=draw(_own_shape(i.type.extents))) for i in inputs[1:]]
-    outs = tuple(Output(o, draw(_own_shape(types[o].extents))) for o in outputs)
-    return Program("rowwise" if row else "elementwise", rows, cols, tuple(inputs), tuple(instrs), outs)
+    outs = [Output(o, draw(_own_shape(types[o].extents))) for o in outputs]
+    for k, output in enumerate(outs):
+        axes = _joinable(output, types[output.name])
+        if axes and draw(st.booleans()):
+            past = f"x{len(inputs)}"
+            outs[k] = replace(output, join=Join(past, draw(st.sampled_from(axes)), draw(st.booleans())))
+            symbol = f"d{sum(isinstance(e, str) for e in full) + sum(i.side == 'past' for i in inputs)}"
+            inputs.append(_past(outs[k], types[output.name], symbol))
+    return Program("rowwise" if row else "elementwise", rows, cols, tuple(inputs), tuple(instrs), tuple(outs))
+
+
+def _sizes(output: Output, kind: Type) -> OwnShape:
+    return tuple((e,) for e in kind.extents) if output.shape is None else output.shape
+
+
+def _joinable(output: Output, kind: Type) -> list[int]:
+    return [k for k, size in enumerate(_sizes(output, kind)) if len(size) == 1]
+
+
+def _past(output: Output, kind: Type, symbol: str) -> Input:
+    """The other part of a joined output, as long as `symbol` along the axis."""
+    assert output.join is not None
+    sizes = list(_sizes(output, kind))
+    sizes[output.join.axis] = (symbol,)
+    own = tuple(sizes)
+    extents = tuple(e for size in own for e in size)
+    shape = own if any(len(size) > 1 for size in own) else None
+    return Input(output.join.past, Type(kind.dtype, extents), side="past", shape=shape)
 
 
 @st.composite

@@ -225,3 +225,44 @@ def test_host_inputs_are_not_read() -> None:
     text = "elementwise 1 [d0]\nx0: f32[d0] = in\nh0: i64[2] = host\nv0: f32[d0] = neg x0\nout v0"
     got = run(text, np.ones(3, np.float32), np.asarray([5, 6, 7, 8], np.int64))
     assert got.tolist() == [-1.0] * 3
+
+
+CACHE = """\
+rowwise 1 [d0, 2, d1 | 3]
+x0: f32[d0, 2, d2, 3] = past
+x1: f32[d0, 2, d1 | 3] = in
+v0: f32[d0, 2, d1 | 3] = neg x1
+out v0, v0 behind x0 @2"""
+
+
+@pytest.mark.parametrize("past", [0, 1, 5])
+def test_an_output_in_two_parts(past: int) -> None:
+    """Also where there is nothing yet to stand behind."""
+    rng = np.random.default_rng(0)
+    old, new = (rng.standard_normal((4, 2, length, 3)).astype(np.float32) for length in (past, 2))
+    own, both = evaluate(parse_program(CACHE), [old, new])
+    assert np.array_equal(own, -new)
+    assert np.array_equal(both, np.concatenate((old, -new), axis=2))
+    (first,) = evaluate(parse_program(CACHE.replace("out v0, v0 behind", "out v0 before")), [old, new])
+    assert np.array_equal(first, np.concatenate((-new, old), axis=2))
+
+
+def test_a_past_binds_strictly() -> None:
+    with pytest.raises(UsageError, match="input x"):
+        evaluate(parse_program(CACHE), [np.zeros((4, 2, 9, 3), np.float32), np.zeros((5, 2, 1, 3), np.float32)])
+
+
+def test_an_output_of_another_order_in_two_parts() -> None:
+    """Heads of a product behind those of a cache."""
+    text = """\
+matmul 1 [d0, d1 | 2, 3]
+x0: f32[d0, d1 | d2] = left
+x1: f32[d2 | 2, 3] = right (d2, 2*3)
+x2: f32[d0, 2, d3, 3] = past
+v0: f32[d0, d1 | 2, 3] = matmul x0, x1
+out v0 <0 2 1 3> behind x2 @2"""
+    rng = np.random.default_rng(0)
+    x, w, past = (rng.integers(-3, 4, s).astype(np.float32) for s in ((2, 5, 4), (4, 6), (2, 2, 7, 3)))
+    (got,) = evaluate(parse_program(text), [x, w, past])
+    heads = (x @ w).reshape(2, 5, 2, 3).transpose(0, 2, 1, 3)
+    assert np.array_equal(got, np.concatenate((past, heads), axis=2))

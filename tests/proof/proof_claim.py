@@ -96,6 +96,13 @@ TEXTS: Mapping[str, str] = {
         => (float[batch,24,h,w] y) { p = Conv (x, k, b) s = Mul (p, c) t = Sub (s, r) y = Tanh (t) }""",
     "pool": """g (float[batch,24,h,w] x) => (float[batch,24,h,w] a, float[batch,24,1,1] y) {
         a = LeakyRelu <alpha = 0.2> (x) m = GlobalAveragePool (a) y = HardSigmoid <alpha = 0.3, beta = 0.4> (m) }""",
+    "cache": """g (float[batch,8,past,16] c, float[batch,8,past,16] d, float[batch,8,seq,16] x, float[seq,16] cos)
+        => (float[batch,8,t,16] y, float[batch,8,t,16] z, float[batch,8,seq,16] n) {
+        m = Mul (x, cos) n = Neg (m) y = Concat <axis = 2> (c, n) z = Concat <axis = -2> (m, d) }""",
+    "cache-product": """g (float[batch,8,past,16] c, float[batch,seq,64] x, float[64,128] w, float[128] b)
+        => (float[batch,8,t,16] y) <int64[4] heads = {0, 0, 8, 16}> {
+        p = MatMul (x, w) a = Add (p, b) r = Reshape (a, heads) v = Transpose <perm = [0,2,1,3]> (r)
+        y = Concat <axis = 2> (c, v) }""",
     "waves": f"""g ({X} x) => ({X} y) <float p = {{1.7}}> {{
         a = Sin (x) b = Cos (x) c = Floor (x) d = Ceil (a) e = Round (x) f = Sign (b) g = Add (a, b) h = Sub (c, e)
         i = Mul (d, f) j = Add (g, h) k = Add (j, i) l = Abs (k) m = Pow (l, p) n = Exp (g) o = Log (n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ascend_fuse import _engine
 from ascend_fuse.program.op import table
@@ -67,12 +68,34 @@ def _rewired(program: Program, at: int) -> Iterator[tuple[str, Instr]]:
     """One operand replaced by each other value of its type that the line could read."""
     line = program.instrs[at]
     types = program.types()
-    known = [i.name for i in program.inputs if not i.host] + [i.name for i in program.instrs[:at]]
+    known = [i.name for i in program.inputs if not i.host and i.side != "past"] + [i.name for i in program.instrs[:at]]
     for k, o in enumerate(line.operands):
         for name in known:
             if isinstance(o, Value) and name != o.name and types[name] == types[o.name]:
                 operands = (*line.operands[:k], Value(name), *line.operands[k + 1 :])
                 yield f"reads {name}, not {o.name}", replace(line, operands=operands)
+
+
+def _joins(program: Program) -> Iterator[Mutant]:
+    """The parts of an output exchanged, another axis, another past, another value, a part left out."""
+    types, outputs = program.types(), program.outputs
+    joined = [k for k, o in enumerate(outputs) if o.join is not None]
+    for k in joined:
+        o = outputs[k]
+        assert o.join is not None
+        edits = [("parts exchanged", replace(o, join=replace(o.join, behind=not o.join.behind)))]
+        edits += [(f"axis {a}", replace(o, join=replace(o.join, axis=a))) for a in (o.join.axis - 1, o.join.axis + 1)]
+        others = [i.name for i in program.instrs if i.name != o.name and types[i.name] == types[o.name]]
+        edits += [(f"writes {name}", replace(o, name=name)) for name in others]
+        for change, new in edits:
+            yield Mutant(o.name, change, replace(program, outputs=(*outputs[:k], new, *outputs[k + 1 :])))
+    for a, b in pairwise(joined):
+        pair = outputs[a].join, outputs[b].join
+        assert pair[0] is not None and pair[1] is not None
+        swapped = list(outputs)
+        swapped[a] = replace(outputs[a], join=replace(pair[0], past=pair[1].past))
+        swapped[b] = replace(outputs[b], join=replace(pair[1], past=pair[0].past))
+        yield Mutant(outputs[a].name, "pasts exchanged", replace(program, outputs=tuple(swapped)))
 
 
 def _dropped(program: Program, at: int) -> Program:
@@ -88,6 +111,7 @@ def _dropped(program: Program, at: int) -> Program:
 
 
 def _all(program: Program) -> Iterator[Mutant]:
+    yield from _joins(program)
     types = {n: t.dtype for n, t in program.types().items()}
     for at, line in enumerate(program.instrs):
         read = [types[o.name] for o in line.operands if isinstance(o, Value)]

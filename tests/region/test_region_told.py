@@ -13,7 +13,7 @@ from ascend_fuse.graph.view import View
 from ascend_fuse.plan import to_json
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.convex import SEARCH_LIMIT, Detour, Reach
-from ascend_fuse.region.grow import not_convex
+from ascend_fuse.region.refusal import not_convex
 from ascend_fuse.region.space import Space
 from ascend_fuse.region.step import single
 
