@@ -8,7 +8,7 @@ from ascend_fuse.graph.dim import Dim
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.reason import Miss
-from ascend_fuse.region.trait import Trait, operands, rank_of
+from ascend_fuse.region.trait import Trait, operands, rank_of, refused
 
 
 def _last_axis(node: Node, view: View, name: str, axis: int) -> Miss | None:
@@ -98,6 +98,8 @@ def turned(node: Node, view: View) -> Trait | Miss:
     if shape is None:
         return Miss("shape-unknown", "the shape of what is transposed is not known", node.index, {"axis": "all"})
     perm = node.integers("perm") or tuple(reversed(range(len(shape))))
+    if sorted(perm) != list(range(len(shape))):
+        return refused(node, "perm", f"{', '.join(map(str, perm))} is no order of {len(shape)} axes")
     wide = [k for k in perm if shape[k] != 1]
     return Trait(node.inputs[:1], view=True) if wide == sorted(wide) else Trait(node.inputs[:1], turns=perm)
 
