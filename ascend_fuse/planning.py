@@ -175,11 +175,12 @@ class Planner:
             return
         if built.program.family == "rowwise" and self._given_away(steps, built):
             return
+        free = len(self.grower.free)
         if self.judge(steps, built, chain and not self.chain):
             for index, miss in growth.refused.items():
                 if miss.code != "nothing-to-join" and not self.is_product(self.grower.steps[index]):
                     self.beyond.setdefault(index, miss)
-        elif seed.index not in self.reasons:
+        elif seed.index not in self.reasons and len(self.grower.free) < free:  # without what was to blame
             self._try(seed, chain=True)
 
     def _given_away(self, steps: Sequence[Step], built: Built) -> bool:

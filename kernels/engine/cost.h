@@ -130,9 +130,11 @@ inline Blocks cut(const Blocks& blocks, int64_t piece) {
     return Blocks{blocks.count * ((blocks.bytes + piece - 1) / piece), piece, blocks.gap};
 }
 
-// Bytes of UB through which a copy goes: what the tiles leave of it, at least the buffer of an output's tile.
-inline int64_t copy_buffer(int64_t tile, int64_t used, int64_t budget) {
-    return std::max({align_bytes, tile, (budget - used) / 2});
+// Bytes of UB through which a copy goes behind the tiles, twice for double buffering. A fixed size, so that
+// more UB never makes an estimate worse.
+inline int64_t copy_buffer(int64_t budget) {
+    constexpr int64_t piece = 16 * 1024;
+    return std::min(piece, std::max(align_bytes, budget / 2));
 }
 
 // Cycles of a core's share of a copy that `tiling.block_dim` cores make through a buffer of UB: load, store.
@@ -180,9 +182,7 @@ inline void add_pass(Pipes& pipes, const Job& job, const Grid& grid, const Pass&
 }
 
 inline void add_copy(Pipes& pipes, const Job& job, const Copy& copy, const Tiling& tiling) {
-    const int64_t tile = tiling.tile_rows * job.grid.padded(tiling.tile_cols) * copy.width;
-    const int64_t buffer = copy_buffer(tile, tiling.ub_bytes, tiling.ub_budget);
-    const auto [load, store] = copy_cycles(job, copy, tiling, buffer);
+    const auto [load, store] = copy_cycles(job, copy, tiling, copy_buffer(tiling.ub_budget));
     pipes.mte2 += load;
     pipes.mte3 += store;
     pipes.hbm_bytes += copy.moved();

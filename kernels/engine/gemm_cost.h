@@ -204,11 +204,9 @@ inline void add_copies(GemmCost& cost, const GemmJob& job, const GemmTiling& til
     const MoveTable& move = *epilogue.job.move;
     Tiling shape;
     shape.block_dim = job.path == Path::coupled ? job.soc.cube_cores() : job.soc.vector_cores();
-    const int64_t elements = tiling.ub_rows * std::min(tiling.tile_n, job.gemm.n);
     double load = 0, store = 0;
     for (const auto& copy : epilogue.copies) {
-        const int64_t buffer = copy_buffer(elements * copy.width, tiling.ub_bytes, tiling.ub_budget);
-        const auto cycles = copy_cycles(epilogue.job, copy, shape, buffer);
+        const auto cycles = copy_cycles(epilogue.job, copy, shape, copy_buffer(tiling.ub_budget));
         load += cycles.first;
         store += cycles.second;
     }
@@ -216,8 +214,8 @@ inline void add_copies(GemmCost& cost, const GemmJob& job, const GemmTiling& til
     cost.aiv_mte2_us += load * us;
     cost.mte3_us += store * us;
     const bool idle = job.path != Path::coupled && !epilogue.vector;  // they start for the copy alone
-    const double heads = move.head_load_large.a + move.head_load_large.b * static_cast<double>(shape.block_dim) +
-                         move.head_store.a;
+    const double heads = move.head_load_large.a +
+                         move.head_load_large.b * static_cast<double>(shape.block_dim) + move.head_store.a;
     cost.copy_us = (std::max(load, store) + (idle ? heads : 0)) * us;
 }
 
@@ -254,8 +252,7 @@ inline GemmCost gemm_cost(const GemmJob& job, const GemmTiling& tiling, unsigned
     add_copies(cost, job, tiling);
     const double tiles = core.cycles() * us + cost.apart_us;
     const bool beside = job.path != Path::coupled && !job.epilogue.vector;  // vector cores have nothing else
-    const double busy =
-        std::max(beside ? std::max(tiles, cost.copy_us) : tiles + cost.copy_us, cost.hbm_us);
+    const double busy = std::max(beside ? std::max(tiles, cost.copy_us) : tiles + cost.copy_us, cost.hbm_us);
     cost.product_us = std::min(busy, std::max(core.product_cycles() * us, hbm_us(job, tiling, 0)));
     cost.epilogue_us = busy - cost.product_us;
     cost.total_us = cost.launch_us + cost.head_us + busy;

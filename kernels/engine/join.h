@@ -71,12 +71,12 @@ inline Shape own_shape(const Program& program, const Output& output) {
     return tensor_shape(value.extents, output.order, output.shape);
 }
 
-// The past of a joined output: a past, of no other output, of equal dtype and of equal sizes but along the axis.
+// The past of a joined output: a past, of no other output, of equal dtype and of equal sizes but along the
+// axis.
 inline std::optional<Error> check_join(const Program& program, const Output& output) {
     const Value& past = program.values[static_cast<size_t>(output.past)];
     const Value& value = program.values[static_cast<size_t>(output.value)];
-    if (!program.is_input(output.past) ||
-        program.inputs[static_cast<size_t>(output.past)].side != Side::past)
+    if (!program.is_input(output.past) || program.inputs[static_cast<size_t>(output.past)].side != Side::past)
         return wrong(past.name + " is no past");
     for (const auto& other : program.outputs)
         if (other.past == output.past) return wrong(past.name + " is in two outputs");
@@ -110,15 +110,13 @@ struct Copy {
     int64_t bytes = 0;  // of the past
     int64_t run = 0;    // of it that follow each other in the output
     int64_t own = 0;    // of the value that follow each other there
-    int width = 4;      // of an element
 
     double moved() const { return 2 * static_cast<double>(bytes); }  // read and written
 };
 
 inline int64_t volume_of(const Dims& dims, const std::vector<int64_t>& sizes) {
     int64_t volume = 1;
-    for (const auto& dim : dims)
-        volume *= dim.symbol < 0 ? dim.size : sizes[static_cast<size_t>(dim.symbol)];
+    for (const auto& dim : dims) volume *= dim.symbol < 0 ? dim.size : sizes[static_cast<size_t>(dim.symbol)];
     return volume;
 }
 
@@ -131,7 +129,7 @@ inline Copy copy_of(const Program& program, const Output& output, const std::vec
     for (size_t i = 0; i < axis; ++i) outer *= volume_of(past[i], sizes);
     for (size_t i = axis + 1; i < past.size(); ++i) inner *= volume_of(past[i], sizes);
     const int64_t run = volume_of(past[axis], sizes) * inner;
-    return Copy{outer * run, run, volume_of(own[axis], sizes) * inner, bytes};
+    return Copy{outer * run, run, volume_of(own[axis], sizes) * inner};
 }
 
 inline std::vector<Copy> copies_of(const Program& program, const std::vector<int64_t>& sizes) {

@@ -17,6 +17,8 @@ WriteModel = Callable[[str, str], Path]
 PRODUCT = "/encoder/layer.0/intermediate/dense/MatMul"
 STAYS = "/encoder/layer.0/output/dense/MatMul"
 
+ALONE = """<ir_version: 10, opset_import: ["" : 17]>
+m (float[64, 512] x, float[512, 512] w) => (float[64, 512] y) { y = MatMul (x, w) }"""
 # rows that do not fit on chip, and no pass over cut rows: of slices
 LONG = """<ir_version: 10, opset_import: ["" : 17]>
 m (float[4, 100000] x) => (float[4, 100000] y)
@@ -79,8 +81,11 @@ def test_a_node_that_stayed_is_shown_with_what_it_would_have_been(
     assert found["names"] == ["Softmax(a)", "Slice(l)", "Slice(r)", "Neg(n)", "Concat(y)"]
 
 
-def test_a_node_that_was_never_judged_is_shown_as_it_is(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "/encoder/layer.0/attention/self/MatMul_1"
+def test_a_node_that_was_never_judged_is_shown_as_it_is(
+    write_model: WriteModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "MatMul(y)"
+    layer = write_model("alone.onnx", ALONE)
     document = json.loads(shown(capsys, "explain", layer, "--node", name, "--format", "json"))
     (miss,), (judged,) = document["misses"], document["judged"]
     alone = judged["alone"]

@@ -95,3 +95,10 @@ def test_two_streams_give_up_less() -> None:
 def test_a_bound_is_told_by_its_name() -> None:
     with pytest.raises(UsageError, match=r"optimize\(\): min_tile_k cannot be 0; give an integer from 1 to 4096"):
         ascend_fuse.optimize(product(), min_tile_k=0)
+
+
+@pytest.mark.parametrize("bound", [{"min_gain": 0.8}, {"min_gain": 1.0}, {"min_gain_us": 100.0}])
+def test_a_bar_that_nothing_reaches_is_no_error(bound: dict[str, float]) -> None:
+    """What is refused for its gain is grown from once, not again and again."""
+    plan = ascend_fuse.optimize(BUILDERS["bert-layer"](), **bound).plan
+    assert plan.totals_after.launches > 15
