@@ -90,8 +90,8 @@ class Planner:
     def run(self, only: Mapping[frozenset[int], str] | None = None) -> Outcome:
         """Regions in the best order of families where they touch; every launch that is left gets its reason.
 
-        `only`: the nodes of the regions that a saved plan wants, with their programs. Each is taken whole or not at all,
-        nothing else is, and only their nodes have misses.
+        `only`: the nodes of the regions that a saved plan wants, with their programs. Each is taken whole or not at
+        all, nothing else is, and only their nodes have misses.
         """
         if only is None:
             self.search(FAMILIES)
