@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ascend_fuse.graph.dim import Dim, product
+from ascend_fuse.graph.view import View
 from ascend_fuse.program.program import LIMIT_INSTRUCTIONS, LIMIT_OUTPUTS
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Built
@@ -143,8 +144,34 @@ def _paying(planner: Planner, one: Launch, other: Launch) -> tuple[list[Step], B
     if isinstance(closed, Miss):
         return None
     steps, built = closed
+    if _equates(planner.view, built, (one.built, other.built)):
+        return None
     verdict = planner.verdict(steps, built)
     if isinstance(verdict, Miss):
         return None
     beside = judge(planner.estimate, built, [Alone("", part.built) for part in (one, other)])
     return None if beside.miss else (steps, built, verdict)
+
+
+def _equates(view: View, both: Built, parts: Iterable[Built]) -> bool:
+    """Whether the program of both takes two sizes for one that no part does: where they differ it would never run."""
+    same: dict[Dim, Dim] = {}
+
+    def first(size: Dim) -> Dim:
+        while size in same:
+            size = same[size]
+        return size
+
+    for a, b in (pair for part in parts for pair in _equal_sizes(view, part)):
+        if first(a) != first(b):
+            same[first(a)] = first(b)
+    return any(first(a) != first(b) for a, b in _equal_sizes(view, both))
+
+
+def _equal_sizes(view: View, built: Built) -> Iterator[tuple[Dim, Dim]]:
+    """Sizes of inputs that have another name in the model than in the program."""
+    for name, line in zip(built.inputs, built.program.inputs, strict=True):
+        for dim, factors in zip(view.type_of(name).shape or (), () if line.host else line.tensor_shape, strict=False):
+            size = product(built.sizes[f] if isinstance(f, str) else f for f in factors)
+            if size != dim:
+                yield size, dim

@@ -87,19 +87,19 @@ class Planner:
         self.reasons: dict[int, Miss] = {}
         self.beyond: dict[int, Miss] = {}  # why a step did not join the chosen region beside it
 
-    def run(self, only: Sequence[frozenset[int]] | None = None) -> Outcome:
+    def run(self, only: Mapping[frozenset[int], str] | None = None) -> Outcome:
         """Regions in the best order of families where they touch; every launch that is left gets its reason.
 
-        `only`: the nodes of the regions that a saved plan wants. Each is taken whole or not at all, nothing else is,
-        and only their nodes have misses.
+        `only`: the nodes of the regions that a saved plan wants, with their programs. Each is taken whole or not at
+        all, nothing else is, and only their nodes have misses.
         """
         if only is None:
             self.search(FAMILIES)
             choose(self)
             join(self)
             return account(self, self.view.nodes)
-        for nodes in only:
-            take(self, nodes)
+        for nodes, program in only.items():
+            take(self, nodes, program)
         return account(self, [self.view.nodes[k] for k in sorted({k for nodes in only for k in nodes})])
 
     def search(self, order: Sequence[str]) -> None:

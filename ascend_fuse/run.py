@@ -269,10 +269,10 @@ class Run:
         )  # fmt: skip
 
 
-def _wanted(plan: Plan, path: str, positions: Sequence[int]) -> list[frozenset[int]]:
-    """The nodes of the plan's regions in a scope, as they are counted after the cleanup."""
+def _wanted(plan: Plan, path: str, positions: Sequence[int]) -> dict[frozenset[int], str]:
+    """The nodes of the plan's regions in a scope, as they are counted after the cleanup, with their programs."""
     now = {old: k for k, old in enumerate(positions)}
-    return [frozenset(now[n] for n in r.nodes if n in now) for r in plan.regions if r.graph == path]
+    return {frozenset(now[n] for n in r.nodes if n in now): r.program for r in plan.regions if r.graph == path}
 
 
 def _check_sizes(dims: Mapping[str, int], inference: Inference, where: str = "--dim") -> None:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from ascend_fuse.planning import Planner
 
 
-def take(planner: Planner, nodes: frozenset[int]) -> None:
-    """Build and judge one region of a saved plan."""
+def take(planner: Planner, nodes: frozenset[int], program: str) -> None:
+    """Build and judge one region of a saved plan, which has that program."""
     wanted = list(dict.fromkeys(planner.grower.steps[n] for n in sorted(nodes) if n in planner.grower.steps))
     if not planner.grower.free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
         _lack(planner, wanted, {}, "a node of it is in no step or in another region")
         return
     refused: dict[int, Miss] = {}
-    closed = whole(planner, wanted, refused, tries=len(wanted))
+    closed = whole(planner, wanted, refused, len(wanted), program)
     if isinstance(closed, Miss):
         _lack(planner, wanted, refused, closed.message)
     else:
@@ -30,27 +30,31 @@ def take(planner: Planner, nodes: frozenset[int]) -> None:
 
 
 def whole(
-    planner: Planner, wanted: Sequence[Step], refused: dict[int, Miss], tries: int
+    planner: Planner, wanted: Sequence[Step], refused: dict[int, Miss], tries: int, program: str = ""
 ) -> tuple[list[Step], Built] | Miss:
     """The steps, which are in no region, as one program: grown as always, with nothing else free to join.
 
-    So many seeds are tried; where none reaches all steps, `refused` gets the reasons of the first.
+    So many seeds are tried; where none reaches all steps, `refused` gets the reasons of the first. Seeds may lead to
+    programs that differ in axes of size 1: the first that gives `program`, else the first of all.
     """
     grower = planner.grower
     nodes = {n.index for s in wanted for n in s.nodes}
+    found: tuple[list[Step], Built] | None = None
     failed: Miss | None = None
     free, grower.free = grower.free, nodes
     for seed in _seeds(planner, wanted, nodes)[:tries]:
         growth = grower.grow(seed, wanted)
         closed = grower.close(growth.steps, growth.refused)
         if not isinstance(closed, Miss) and len(closed[0]) == len(wanted):
-            grower.free = free
-            return closed
-        if failed is None:
+            found = found or closed
+            if program in ("", planner.estimate.part(closed[1])[0]):
+                found = closed
+                break
+        elif failed is None:
             refused |= growth.refused
             failed = closed if isinstance(closed, Miss) else Miss("nothing-to-join", "")
     grower.free = free
-    return failed or Miss("nothing-to-join", "")
+    return found or failed or Miss("nothing-to-join", "")
 
 
 def _seeds(planner: Planner, steps: Sequence[Step], nodes: set[int]) -> list[Step]:

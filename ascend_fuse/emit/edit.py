@@ -73,7 +73,8 @@ class Editor:
             made.node.name = self.names.fresh(f"{c.rules[0]}_{made.node.op_type}")
             fused.append(made)
         gone = {k for c in chosen for k in c.nodes}
-        at = {c.nodes[-1]: f.node for c, f in zip(chosen, fused, strict=True)}
+        # as early as what it reads allows: then what reads it need not move, and `inline` finds all in their order
+        at = {c.nodes[0]: f.node for c, f in zip(chosen, fused, strict=True)}
         kept: list[NodeProto] = []
         for n in view.nodes:
             if n.index in at:

@@ -90,7 +90,8 @@ class Epilogue:
         if not moves_only(step, trait):
             return self._makes_operand(step, f"it makes an operand of the product {self.product.label}")
         made = set(step.outputs)
-        if len([name for name in self.sources if name in made]) > 1 or step.node.inputs[0] in self._read():
+        reads = [name for name in (*self.sources, *self.product.node.inputs[2:]) if name in made]
+        if len(reads) > 1 or step.node.inputs[0] in self._read():
             return self._makes_operand(step, f"{self.product.label} or what follows it reads the same tensor twice")
         inside = {self.product.index, *(s.index for s in self.before)}
         return self._escapes(step, inside, f"is read by others than the product {self.product.label}")

@@ -110,7 +110,9 @@ def _with_ones(space: Space, have: Place, before: Sequence[Dim], groups: Sequenc
         low = space.order.index(out[-1][-1]) if out else -1
         behind = next((g for g in groups[k:] if g is not None), None)
         high = len(space.order) if behind is None else space.order.index(behind[0])
-        fits = [axis for axis in spare if low < space.order.index(axis) < high]
+        # behind a Transpose the neighbours do not ascend, and two gaps may have an axis in common
+        used = {axis for group in out for axis in group} if space.turned else ()
+        fits = [axis for axis in spare if low < space.order.index(axis) < high and axis not in used]
         ones = next((n for n, g in enumerate(groups[k:]) if g is not None), len(groups) - k)
         if fits:  # one axis each, the first dimension takes what is over
             count = max(len(fits) - ones + 1, 1)

@@ -131,8 +131,17 @@ class Space:
             if self._ascends([g for g in known if g]):
                 return self._filled(known, shape)
         if self.turned and all(g is not None for g in hinted):  # behind a Transpose: every dimension has its axes
-            return tuple(g for g in hinted if g is not None)
+            return self._apart([g for g in hinted if g is not None], firm)
         return mismatch("the value lies on the region's axes in another order", shape, self.sizes)
+
+    def _apart(self, groups: Sequence[Group], firm: Sequence[Group | None]) -> Place:
+        """The groups, a new axis for a dimension whose group, which no part binds, is another dimension's too."""
+        used = {axis for group in firm if group for axis in group}
+        out: list[Group] = []
+        for group, bound in zip(groups, firm, strict=True):
+            out.append(group if bound or used.isdisjoint(group) else (self.insert(0),))
+            used.update(group)
+        return tuple(out)
 
     def _wide(self, group: Group | None, dim: Dim) -> Group | None:
         """The axes that a dimension of another size than 1 lies on: those that are not 1, else one that may widen."""

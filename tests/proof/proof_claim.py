@@ -126,18 +126,18 @@ class Sample:
     definitions: Mapping[str, list[Pattern]]
 
 
-def parse(name: str) -> ModelProto:
+def parse(name: str, texts: Mapping[str, str] = TEXTS) -> ModelProto:
     """The model of that name."""
-    text = TEXTS[name]
+    text = texts[name]
     if name == "expand":
         text = text.replace("{\n        a =", "{" + EXPAND + "a =").replace("int64[5] size", "float[1] unused")
         text = text.replace("int64[1] axis = {2}", "int64[1] axis = {2}, int64[1] four = {4}")
     return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 18]>\n{text}')
 
 
-def sample(name: str) -> Sample:
+def sample(name: str, texts: Mapping[str, str] = TEXTS) -> Sample:
     """Plan, edit, and the claims of the regions; every launch that can be is in one region."""
-    model = parse(name)
+    model = parse(name, texts)
     before = onnx.ModelProto()
     before.CopyFrom(model)
     inference = infer(model)[""]

@@ -101,6 +101,17 @@ def test_what_waits_for_the_other_stays_apart() -> None:
     assert all(not {0, 5} <= set(r.nodes) for r in plan.regions)
 
 
+@pytest.mark.parametrize(("shape", "regions"), [("a,b", 1), ("b,a", 2)])
+@pytest.mark.parametrize("last", ["Tanh", "Softmax"])
+def test_sizes_that_only_their_product_makes_equal(shape: str, regions: int, last: str) -> None:
+    """As many elements, but as one program it would only run where a is b."""
+    plan = planned(
+        f"""g (float[a,b] x, float[{shape}] u, float[1] c) => (float[a,b] y, float[{shape}] z)
+        {{ d = Mul (x, c) y = {last} (d) e = Mul (u, c) z = {last} (e) }}"""
+    )
+    assert len(plan.regions) == regions
+
+
 def test_nothing_in_common() -> None:
     plan = planned(f"g ({T} x, {T} u) => ({T} y, {T} z) {{ a = Exp (x) y = Neg (a) b = Exp (u) z = Neg (b) }}")
     assert len(plan.regions) == 2
