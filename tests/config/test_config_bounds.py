@@ -12,6 +12,7 @@ import ascend_fuse
 from ascend_fuse import UsageError, _engine
 from ascend_fuse.config import BOUNDS, INTEGERS, OPTIONS, Settings
 from ascend_fuse.plan import ProductTiling
+from models import BUILDERS
 
 ENDS = {
     "launch_us": (0.0, 1000.0), "min_gain": (0.0, 1.0), "min_gain_us": (0.0, 1e6), "ub_reserve": (0.0, 0.95),
