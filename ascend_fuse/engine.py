@@ -135,10 +135,10 @@ class Engine:
         return self._costs[part]
 
     def _estimate(self, part: Part) -> _engine.Cost | _engine.GemmCost:
-        if not is_product(part):
-            return _engine.estimate(*_bound(part), self.soc, self.limits)
-        b = self.limits  # a product alone is a library's kernel: what the user reserves is kept from fused nodes only
+        b = self.limits  # a launch alone is a library's kernel: what the user reserves is kept from fused nodes only
         free = _engine.Bounds(launch_us=b.launch_us, min_gain=b.min_gain, min_gain_us=b.min_gain_us, streams=b.streams)
+        if not is_product(part):
+            return _engine.estimate(*_bound(part), self.soc, free)
         return _engine.solve_gemm(*_bound(part), self.soc, free)[1]
 
     def opaque_us(self, moved: int, macs: int, dtype: str) -> float:

@@ -80,8 +80,10 @@ def take_from_row(planner: Planner, steps: Sequence[Step], whole_us: float) -> b
         if before - cut.total_us >= max(limits.min_gain * before, limits.min_gain_us):
             found.append((cut.total_us - before, product.index, cut))
         else:
+            gain = before - cut.total_us
             text = (
-                f"what follows {product.label} stays with {steps[0].label}: to move it saves less than the least gain"
+                f"what follows {product.label} stays in the region of {order(steps)[-1].label}: {before:.2f} us both, "
+                f"{cut.total_us:.2f} us if it moved, which {'saves too little' if gain > 0 else 'costs more'}"
             )
             miss = _dearer(before, cut.total_us, text)
             planner.reasons.setdefault(product.index, Miss(miss.code, miss.message, product.index, miss.figures))

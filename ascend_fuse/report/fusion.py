@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ascend_fuse.graph.size import OTHER
 from ascend_fuse.measurement import CPU
 from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals, to_json
+from ascend_fuse.program.text import parse_program
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.page import Page, Section, Table
@@ -79,7 +80,8 @@ def rules(plan: Plan) -> Section:
         for code, t in plan.by_rule().items()
     )  # fmt: skip
     columns = ("rule", "name", "fusions", "launches saved", "HBM saved", "estimated time saved")
-    return Section("Rules", (), Table(columns, rows, frozenset(columns[2:])))
+    lines = ("What cleanups save is in the summary alone.",) if plan.cleanups else ()
+    return Section("Rules", lines, Table(columns, rows, frozenset(columns[2:])))
 
 
 def _fusion(number: int, regions: Sequence[Region], profiled: bool) -> tuple[str, ...]:
@@ -131,6 +133,25 @@ def fused_nodes(plan: Plan) -> Section:
     columns = ("#", "fused node", "first source node", "last source node")
     line = "#: the row of Fusions. The JSON report lists all source nodes."
     return Section("Fused nodes", (line,), Table(columns, rows, frozenset({"#"})))
+
+
+def programs(plan: Plan) -> Section:
+    """What the nodes of each row of Fusions compute, and how they read and write."""
+    found = [g[0] for g in groups(plan.regions)]
+    rows = tuple((str(number), *_computed(r.program)) for number, r in enumerate(found, start=1))
+    line = "#: the row of Fusions. Strides: Transposes, views and Expands that became a way to load or to store."
+    return Section("Programs", (line,), Table(("#", "computes", "strides"), rows, frozenset({"#"})))
+
+
+def _computed(text: str) -> tuple[str, str]:
+    program = parse_program(text)
+    counts = Counter(i.op for i in program.instrs)
+    ops = ", ".join(f"{n} {op}" if n > 1 else op for op, n in counts.items())
+    loads = [i.side or "input" for i in program.inputs if i.order]
+    moved = [f"reads {' and '.join(dict.fromkeys(loads))}"] if loads else []
+    moved += ["writes"] if any(o.order for o in program.outputs) else []
+    moved += ["writes behind a cache"] if any(o.join for o in program.outputs) else []
+    return ops, ", ".join(moved)
 
 
 def _example(miss: NearMiss) -> str:
@@ -202,7 +223,7 @@ def cleanups(plan: Plan) -> Section:
         (code, plan.rule_names.get(code, ""), quantity.count(len(found[code])), _cleaned(found[code][0]))
         for code in sorted(found)
     )
-    line = "Each of them is in the Markdown and JSON reports."
+    line = "A report as Markdown, HTML or JSON lists each of them."
     return Section("Cleanups", (line,), Table(("rule", "name", "count", "for example"), rows, frozenset({"count"})))
 
 
@@ -230,7 +251,7 @@ def _sections(plan: Plan, notes: Sequence[str]) -> list[Section]:
         found.append(rules(plan))
     found.append(fusions(plan))
     if plan.regions:
-        found.append(fused_nodes(plan))
+        found += [programs(plan), fused_nodes(plan)]
     found.append(misses(plan))
     if plan.misses:
         found.append(costliest(plan))
@@ -241,8 +262,12 @@ def _sections(plan: Plan, notes: Sequence[str]) -> list[Section]:
     return found
 
 
-def fusion_page(plan: Plan, notes: Sequence[str] = (), verification: Mapping[str, object] | None = None) -> Page:
-    """The report of one run; `verification` is what was found when both models ran, as plain data."""
+def fusion_page(
+    plan: Plan, notes: Sequence[str] = (), verification: Mapping[str, object] | None = None, name: str = ""
+) -> Page:
+    """The report of one run; `verification` is what was found when both models ran, as plain data; `name`: of the
+    model that was written.
+    """
     sections = [_unchanged(plan, notes)] if plan.already_fused else _sections(plan, notes)
     document = {**to_json(plan), "notes": list(notes), "verification": verification}
-    return Page("ascend-fuse: fusion report", tuple(sections), document)
+    return Page(f"ascend-fuse: fusion report{name and f', {name}'}", tuple(sections), document)

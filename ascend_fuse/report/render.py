@@ -64,10 +64,10 @@ def result_page(result: Result) -> Page:
     from ascend_fuse.report.fusion import fusion_page
     from ascend_fuse.report.verification import summary, verification_json
 
-    found = result.verification
+    found, name = result.verification, result.path.name if result.path is not None else ""
     if found is None:
-        return fusion_page(result.plan, result.notes)
-    page = fusion_page(result.plan, result.notes, verification_json(found))
+        return fusion_page(result.plan, result.notes, name=name)
+    page = fusion_page(result.plan, result.notes, verification_json(found), name)
     return replace(page, sections=(*page.sections, summary(found)))
 
 

@@ -18,6 +18,13 @@ struct Bounds {
     int streams = 1;  // 2: launches that use other cores overlap
 };
 
+// For a launch of its own, a library's kernel: what the user reserves is kept from fused nodes only.
+inline Bounds unreserved(Bounds bounds) {
+    bounds.l1_reserve = bounds.ub_reserve = 0;
+    bounds.min_tile_k = Bounds{}.min_tile_k;
+    return bounds;
+}
+
 // The first field outside of its range, if any.
 inline std::optional<Error> check(const Bounds& bounds) {
     const auto outside = [](const char* field, double value, double low,

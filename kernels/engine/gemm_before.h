@@ -115,13 +115,6 @@ inline GemmSolution sweep(const Gemm& gemm, const Soc& soc, const Bounds& bounds
     return own;
 }
 
-// A product alone is a library's kernel: what the user reserves is kept from fused nodes only.
-inline Bounds unreserved(Bounds bounds) {
-    bounds.l1_reserve = bounds.ub_reserve = 0;
-    bounds.min_tile_k = Bounds{}.min_tile_k;
-    return bounds;
-}
-
 inline Result<GemmSolution> price_gemm(const Part& part, const Soc& soc, const Bounds& bounds) {
     const auto gemm = bind_gemm(*part.program, part.sizes);
     if (!gemm) return gemm.error();

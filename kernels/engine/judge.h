@@ -97,7 +97,7 @@ inline std::optional<Dtype> unsupported(const Program& program, const Soc& soc) 
 // Time, bytes and cores of one launch of the program as it is; a program that fits no tile is taken as one
 // sweep over GM by an unknown kernel.
 inline Solution price(const Program& program, Grid grid, const Soc& soc, const Bounds& bounds) {
-    const Job job = make_job(program, std::move(grid), soc, bounds);
+    const Job job = make_job(program, std::move(grid), soc, unreserved(bounds));
     if (const auto solution = solve(job)) return *solution;
     Solution sweep;
     for (size_t id = 0; id < job.grid.values.size(); ++id)

@@ -6,6 +6,7 @@ import numpy as np
 import onnx.parser
 import pytest
 from equal import assert_equal, feeds_of, run
+from joint_graph import drawn
 from onnx import ModelProto
 
 import ascend_fuse
@@ -200,3 +201,21 @@ def test_an_empty_past_is_right() -> None:
     assert_equal(want, run(result.model, feeds))
     (found,) = result.plan.regions
     assert_equal(want, evaluate(parse_program(found.program), [feeds[n] for n in found.inputs]))
+
+
+def test_a_convolution_writes_its_channels_behind_others() -> None:
+    found = region(
+        "g (float[n,16,h,w] skip, float[n,32,h,w] x, float[24,32,1,1] k) => (float[n,40,h,w] y) {\n"
+        " p = Conv (x, k)\n a = Relu (p)\n y = Concat <axis = 1> (skip, a) }"
+    )
+    assert found.family == "matmul" and found.program.split("\n")[-1].endswith(" behind x2 @1")
+
+
+def test_random_concats_run_like_the_original() -> None:
+    joined = 0
+    for seed in range(40):
+        source, feeds = drawn(seed)
+        result = ascend_fuse.optimize(source)
+        assert_equal(run(source, feeds), run(result.model, feeds), str(seed))
+        joined += sum(" behind " in r.program or " before " in r.program for r in result.plan.regions)
+    assert joined >= 8
