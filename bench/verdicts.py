@@ -41,7 +41,8 @@ COUNTER = """\
 
 ## Published counter-examples
 
-The articles say when not to fuse. Beside each case stand their verdict and ours, with launches of 10 µs and of 1 µs (as
+Two articles on fusion in CANN (ops-elementwise with graph-autofusion; ops-nn with fused_matmul_relu) say when not to
+fuse. Beside each case stand their verdict and ours, with launches of 10 µs and of 1 µs (as
 in graph mode); no term of the model exists only to agree. `streams = 2` lets launches overlap that use cores of their
 own: before is then the slower of product and epilogue. Reserves bind the fused node; the product alone has all of L1.
 
@@ -57,7 +58,7 @@ FOOT = """\
   of their own, that sweep hides behind other work, and our verdict is theirs.
 - **fp32 into fp16.** On split and direct chips FixPipe rounds for nothing; on coupled ones the vector unit rounds what
   leaves L0C whether fused or not. So conversion does not decide; fp32 *operands* are another matter: the cube of 910A
-  has none.
+  has none, and its time before takes the product as if it were fp16, which is an assumption.
 - **Row reductions** are refused by form, whatever they would gain: a tile has a part of the row.
 - **tile_k forced down.** We do not hold the epilogue's block in L1, so an epilogue never forces tile_k down. A reserve
   that the user sets does, and then the product's loss decides as published. With 5 % of L1 left the region fuses on

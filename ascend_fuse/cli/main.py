@@ -14,6 +14,7 @@ from typing import Any
 
 from ascend_fuse.cli.stream import say, silence
 
+EXIT_DONE = 0
 EXIT_GATE = 1
 EXIT_USAGE = 2
 EXIT_INTERNAL = 5
@@ -148,7 +149,7 @@ def app_main(argv: Sequence[str] | None = None) -> int:
                 return _run([a for a in args if a != DEBUG])
             except BrokenPipeError:  # the reader has what it wanted (`| head`)
                 silence(sys.stdout)
-                return EXIT_GATE
+                return EXIT_DONE
             except Exception as error:  # the boundary: whatever was not foreseen is our bug and says so
                 if interrupt.seen:
                     raise KeyboardInterrupt from error

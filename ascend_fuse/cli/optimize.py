@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +21,7 @@ from ascend_fuse.cli.option import (
     target_path,
 )
 from ascend_fuse.cli.progress import progress
-from ascend_fuse.cli.stream import say
+from ascend_fuse.cli.stream import say, silence
 from ascend_fuse.config import Config
 from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format, printable
@@ -109,10 +110,14 @@ def _several(
         batch = optimize_all(
             models, config.settings, output=output, in_place=in_place, reports=reports, progress=callback
         )
-    if not quiet:
-        show(batch_page(batch), form)
-        if form is Format.TEXT and output is not None and any(o.path for o in batch.outcomes):
-            typer.echo(f"\nWritten to {printable(str(output))}")
+    try:
+        if not quiet:
+            show(batch_page(batch), form)
+            if form is Format.TEXT and output is not None and any(o.path for o in batch.outcomes):
+                typer.echo(f"\nWritten to {printable(str(output))}")
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has what it wanted; what failed is told all the same
+        silence(sys.stdout)
     for error in batch.errors:
         say(f"error: {error}")
     for name in batch.absent_sizes:

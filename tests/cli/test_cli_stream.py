@@ -81,6 +81,22 @@ def test_closed_and_full_streams(redirection: str, args: list[str], code: int) -
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("more", "code"), [("", 0), ("absent.onnx", 3)])
+def test_a_reader_that_leaves_is_no_error(more: str, code: int, chain: Path, tmp_path: Path) -> None:
+    """As in `| head`: what was asked for is done, and what failed beside it is told."""
+    (tmp_path / "other.onnx").write_bytes(chain.read_bytes())
+    command = f'exec "$0" -m ascend_fuse optimize "$1" "$2/other.onnx" {more} -o "$2/out"'
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, str(chain), str(tmp_path)],
+        stdout=writer, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert len(list((tmp_path / "out").iterdir())) == 2
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+
+
 def test_a_model_is_written_whole_without_streams(chain: Path, tmp_path: Path) -> None:
     """With the streams closed, the first file opened has the number of standard output."""
     command = 'exec "$0" -m ascend_fuse optimize "$1" >&- 2>&- <&-'
