@@ -27,15 +27,27 @@ _STRETCHES = frozenset("Add Sub Mul Div Pow Min Max Where".split())
 
 
 def _source(view: View, inference: Inference, name: str) -> str:
-    """The earliest value of equal shape up the chain of operators that keep it."""
+    """The earliest value of equal shape up the chain of operators that keep it.
+
+    Where the chain ends at a value that a region could keep to itself, the earliest that is written in any case.
+    """
+    written = name
     while True:
         maker = view.producer(name)
         if maker is None or maker.domain or maker.op not in _KEEPS or not maker.outputs or maker.outputs[0] != name:
             return name
+        if _is_written(view, name):
+            written = name
         above = _operand(view, inference, maker, name)
         if not above:
-            return name
+            return written
         name = above
+
+
+def _is_written(view: View, name: str) -> bool:
+    """Whether the value is read by what no region with its maker holds."""
+    readers = (view.nodes[k] for k in view.readers(name))
+    return view.is_output(name) or any(n.domain or (n.op not in _KEEPS and n.op != "Shape") for n in readers)
 
 
 def _operand(view: View, inference: Inference, maker: Node, name: str) -> str:

@@ -142,7 +142,7 @@ def _fields(d: Detail) -> tuple[str, ...]:
 
 
 def _launch_row(d: Detail, x: Launch) -> tuple[str, ...]:
-    bound = pipe_name(d, x.bound)
+    bound = "launch and heads" if x.bound == "launch" else pipe_name(d, x.bound)
     times = (us(getattr(x, f)) for f in _fields(d))
     return (x.label, quantity.count(x.cores), *times, quantity.size(x.hbm_bytes), bound)
 
