@@ -162,7 +162,8 @@ def _candidate(number: int, regions: Sequence[Region]) -> Section:
     lines = [
         f"Nodes: {_listed(r.names)}.",
         f"Fused: {_listed([_spanned(q) if len(regions) > 1 else q.name for q in regions])}; {r.op_type}.",
-        f"Bound by {'launch and heads' if f.bound == 'launch' else f.bound}; {quantity.portion(f.assumed_share)} of the estimate rests on assumed figures.",
+        f"Bound by {'launch and heads' if f.bound == 'launch' else f.bound}; "
+        f"{quantity.portion(f.assumed_share)} of the estimate rests on assumed figures.",
         tiling_line(r.tiling),
     ]
     if r.sizes:
