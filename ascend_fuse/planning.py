@@ -274,8 +274,8 @@ class Planner:
         """Take the region."""
         nodes = self._claim(steps)
         part, names = self.estimate.part(built), self._named(steps, nodes)
-        alone = self.launched_alone(steps)
-        self.chosen.append(Chosen(tuple(order(steps)), built, alone, part, names, verdict.tiling, verdict.figures))
+        figures = verdict.tiling, verdict.figures
+        self.chosen.append(Chosen(tuple(order(steps)), built, verdict.alone, part, names, *figures))
 
     def _claim(self, steps: Sequence[Step]) -> set[int]:
         nodes = {n.index for s in steps for n in s.nodes}

@@ -15,26 +15,27 @@ from ascend_fuse.region.build import Built
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """The verdict on one region: `miss` where it is against fusing; its node is the caller's to add."""
-
-    miss: Miss | None
-    tiling: Tiling | ProductTiling
-    figures: Figures
-
-    @property
-    def after_us(self) -> float:
-        """The estimate of the one launch."""
-        return self.figures.after.time_us
-
-
-@dataclass(frozen=True, slots=True)
 class Alone:
     """A node as it is launched today: its label, its program, and its time in µs where it was measured."""
 
     label: str
     built: Built
     measured_us: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on a region in place of `alone`. `miss`: why not to fuse, its node is the caller's to add."""
+
+    miss: Miss | None
+    tiling: Tiling | ProductTiling
+    figures: Figures
+    alone: tuple[Alone, ...]
+
+    @property
+    def after_us(self) -> float:
+        """The estimate of the one launch."""
+        return self.figures.after.time_us
 
 
 def judge(estimate: Estimate, built: Built, launches: Sequence[Alone]) -> Judged:
@@ -50,7 +51,7 @@ def judge(estimate: Estimate, built: Built, launches: Sequence[Alone]) -> Judged
     before = Totals(len(parts), int(v.before_bytes), v.before_us, len(known), sum(known))
     after = Totals(1, int(v.after_bytes), v.after_us)
     miss = None if v.fuse else _refusal(v, len(known))
-    return Judged(miss, tiling_of(v), Figures(before, after, v.assumed_share, v.cost.bound))
+    return Judged(miss, tiling_of(v), Figures(before, after, v.assumed_share, v.cost.bound), tuple(launches))
 
 
 def candidate(

@@ -177,9 +177,9 @@ class Grower:
         for name in step.outputs:
             part = space.part(name)
             shape = self.view.type_of(part).shape or ()
-            full = space.wide(part, shape).issuperset(lead)
-            outside = part != name or self._read_by_other_than_steps(name)
-            if not full and self._escapes(name, mine | others) and outside:
+            if space.wide(part, shape).issuperset(lead) or not self._escapes(name, mine | others):
+                continue
+            if part != name or self._read_by_other_than_steps(name):
                 return at_step(
                     mismatch(f"{name} is narrower than the region and read outside", shape, space.sizes), step
                 )
