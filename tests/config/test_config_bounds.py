@@ -103,3 +103,10 @@ def test_a_bar_that_nothing_reaches_is_no_error(bound: dict[str, float]) -> None
     """What is refused for its gain is grown from once, not again and again."""
     plan = ascend_fuse.optimize(BUILDERS["bert-layer"](), **bound).plan
     assert plan.totals_after.launches > 15
+
+
+def test_a_reserve_is_kept_from_fused_nodes_only() -> None:
+    """What stands before is a library's kernels, which have all of the buffers."""
+    free, bound = (ascend_fuse.optimize(BUILDERS["bert-layer"](), ub_reserve=r, l1_reserve=r).plan for r in (0.0, 0.9))
+    assert free.totals_before.time_us == pytest.approx(bound.totals_before.time_us, rel=1e-12)
+    assert free.totals_after.time_us < bound.totals_after.time_us
