@@ -56,12 +56,12 @@ def _operand(view: View, inference: Inference, maker: Node, name: str) -> str:
         return ""
     if maker.op == "Concat":  # rotate-half: the halves of one value, joined again
         return _halves(view, inference, maker, name)
+    # A hinted operand may be narrower or wider than it is said to be, and the operator then stretches it or the others.
+    if len(maker.inputs) > 1 and maker.op in _STRETCHES and inference.doubt(maker.inputs) > Doubt.EMPTY:
+        return ""
     for operand in maker.inputs:
         kind = inference.types.get(operand)
         if kind is not None and kind.shape == shape and operand not in view.initializers:
-            # A hinted operand may be narrower than it is said to be, and the operator then stretches it.
-            if len(maker.inputs) > 1 and maker.op in _STRETCHES and inference.doubt((operand,)) > Doubt.EMPTY:
-                continue
             return operand
     return ""
 
