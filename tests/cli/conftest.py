@@ -9,6 +9,9 @@ import onnx
 import pytest
 from onnx.parser import parse_model
 
+from models import BUILDERS
+from models import save as save_model
+
 WriteModel = Callable[[str, str], Path]
 
 CHAIN = """
@@ -38,3 +41,9 @@ def write_model(tmp_path: Path) -> WriteModel:
 def chain(write_model: WriteModel) -> Path:
     """Add, Mul, Relu."""
     return write_model("chain.onnx", CHAIN)
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    """A BERT layer: several fusions of several rules, and products that stay."""
+    return save_model(BUILDERS["bert-layer"](), tmp_path / "layer.onnx")

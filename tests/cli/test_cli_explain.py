@@ -7,26 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cli_shown import shown
 
 from ascend_fuse.cli.main import app_main
-from models import BUILDERS
-from models import save as save_model
 
 WriteModel = Callable[[str, str], Path]
-
-
-@pytest.fixture
-def layer(tmp_path: Path) -> Path:
-    """A BERT layer: several fusions of several rules, and products that stay."""
-    return save_model(BUILDERS["bert-layer"](), tmp_path / "layer.onnx")
-
-
-def shown(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    """What is printed; nothing is said on standard error."""
-    assert app_main([str(a) for a in args]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
 
 
 def test_a_rule_is_explained_as_rules_prints_it(capsys: pytest.CaptureFixture[str]) -> None:

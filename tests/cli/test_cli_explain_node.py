@@ -8,10 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from cli_shown import shown
 
 from ascend_fuse.cli.main import app_main
-from models import BUILDERS
-from models import save as save_model
 
 WriteModel = Callable[[str, str], Path]
 PRODUCT = "/encoder/layer.0/intermediate/dense/MatMul"
@@ -25,20 +24,6 @@ m (float[4, 100000] x) => (float[4, 100000] y)
 <int64[1] z = {0}, int64[1] h = {50000}, int64[1] e = {100000}, int64[1] ax = {1}> {
   a = Softmax (x) l = Slice (a, z, h, ax) r = Slice (a, h, e, ax) n = Neg (r) y = Concat <axis = 1> (n, l)
 }"""
-
-
-@pytest.fixture
-def layer(tmp_path: Path) -> Path:
-    """A BERT layer: several fusions of several rules, and products that stay."""
-    return save_model(BUILDERS["bert-layer"](), tmp_path / "layer.onnx")
-
-
-def shown(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    """What is printed; nothing is said on standard error."""
-    assert app_main([str(a) for a in args]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
 
 
 def test_a_fused_node_is_shown_with_its_candidates(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
