@@ -1,0 +1,72 @@
+// Faults of the copies of a coupled core's cube.
+#include "case.h"
+
+namespace emulator_case {
+
+// A fractal of sums in L0C, and where it goes.
+struct Sums {
+    TPipe pipe;
+    TBuf<TPosition::CO1> l0c;
+    TBuf<TPosition::VECCALC> ub;
+    DataCopyParams copy{1, 1, 0, 0};
+    DataCopyEnhancedParams how;
+
+    Sums() {
+        pipe.InitBuffer(l0c, 4096);
+        pipe.InitBuffer(ub, 2048);
+        how.blockMode = BlockMode::BLOCK_MODE_MATRIX;
+    }
+};
+
+CASE(sums_by_the_vector_unit) {  // on Ascend910A
+    Sums sums;
+    DataCopy(sums.ub.Get<float>(), sums.l0c.Get<float>(), sums.copy, sums.how);  // fault: unsupported-call
+}
+CASE(sums_in_other_blocks) {  // on Ascend310P3
+    Sums sums;
+    sums.how.blockMode = BlockMode::BLOCK_MODE_NORMAL;
+    DataCopy(sums.ub.Get<float>(), sums.l0c.Get<float>(), sums.copy, sums.how);  // fault: unsupported-call
+}
+CASE(sums_from_inside_a_fractal) {  // on Ascend310P3
+    Sums sums;
+    DataCopy(sums.ub.Get<float>(), sums.l0c.Get<float>()[16], sums.copy,
+             sums.how);  // fault: unaligned-address
+}
+CASE(sums_beyond_the_buffer) {  // on Ascend310P3
+    Sums sums;
+    sums.copy.blockCount = 3;
+    DataCopy(sums.ub.Get<float>(), sums.l0c.Get<float>(), sums.copy, sums.how);  // fault: buffer-overrun
+}
+CASE(sums_that_nobody_made) {  // on Ascend310P3
+    Sums sums;
+    const auto rows = sums.ub.Get<float>();
+    DataCopy(rows, sums.l0c.Get<float>(), sums.copy, sums.how);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(tensor<float>(tensors, 1), rows, 256);  // fault: unwritten-read
+}
+CASE(sums_without_an_event) {  // on Ascend310P3
+    Sums sums;
+    const auto rows = sums.ub.Get<float>();
+    DataCopy(rows, sums.l0c.Get<float>(), sums.copy, sums.how);
+    Adds(rows, rows, 1.0f, 64);  // fault: pipe-race
+}
+CASE(edge_into_l1) {  // on Ascend910A
+    TPipe pipe;
+    TBuf<TPosition::A1> l1;
+    TBuf<TPosition::VECCALC> ub;
+    pipe.InitBuffer(l1, 512);
+    pipe.InitBuffer(ub, 512);
+    DataCopy(l1.Get<half>(), ub.Get<half>(), 16);  // fault: unsupported-call
+}
+CASE(square_of_a_coupled_chip) {  // on Ascend310P3
+    TPipe pipe;
+    TBuf<TPosition::A1> l1;
+    TBuf<TPosition::A2> l0a;
+    pipe.InitBuffer(l1, 512);
+    pipe.InitBuffer(l0a, 512);
+    LoadData2dTransposeParams load;
+    load.repeatTimes = 1;
+    LoadDataWithTranspose(l0a.Get<half>(), l1.Get<half>(), load);  // fault: unsupported-call
+}
+
+}  // namespace emulator_case
