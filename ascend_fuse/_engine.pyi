@@ -8,18 +8,14 @@ class Soc:
 
     name: Final[str]
     family: Final[str]
-    @property
-    def cube_vector_combine(self) -> str:
-        """How cube and vector share cores; empty: one core has both."""
+    cube_vector_combine: Final[str]  # how cube and vector share cores; empty: one core has both
     npu_arch: Final[int]
     ai_core_cnt: Final[int]
     cube_core_cnt: Final[int]
     vector_core_cnt: Final[int]
     ai_cores: Final[int]
     cube_cores: Final[int]
-    @property
-    def vector_cores(self) -> int:
-        """`vector_core_cnt`, or the AI cores where that is 0."""
+    vector_cores: Final[int]  # `vector_core_cnt`, or the AI cores where that is 0
     memory_size: Final[int]
     l2_size: Final[int]
     cube_freq_mhz: Final[int]
@@ -29,9 +25,7 @@ class Soc:
     l0_b_size: Final[int]
     l0_c_size: Final[int]
     ub_size: Final[int]
-    @property
-    def ub_reserved(self) -> int:
-        """Bytes of UB that the system keeps."""
+    ub_reserved: Final[int]  # bytes of UB that the system keeps
     bt_size: Final[int]
     ubblock_size: Final[int]
     ubbank_size: Final[int]
@@ -82,9 +76,7 @@ class Program:
     family: Final[str]
     symbols: Final[list[str]]
     n_instr: Final[int]
-    @property
-    def n_inputs(self) -> int:
-        """`in` and `host` lines."""
+    n_inputs: Final[int]  # `in` and `host` lines
     n_outputs: Final[int]
 
 class Tiling:
@@ -100,9 +92,7 @@ class Tiling:
     passes: Final[int]
     tasks: Final[int]
     tasks_per_core: Final[int]
-    @property
-    def rows(self) -> int:
-        """Rows of the space, as the engine flattened it."""
+    rows: Final[int]  # rows of the space, as the engine flattened it
     cols: Final[int]
 
 class Cost:
@@ -114,17 +104,11 @@ class Cost:
     vector_us: Final[float]
     mte3_us: Final[float]
     hbm_us: Final[float]
-    @property
-    def cast_us(self) -> float:
-        """Vector time of conversions, contained in `vector_us`."""
+    cast_us: Final[float]  # vector time of conversions, contained in `vector_us`
     total_us: Final[float]
     hbm_bytes: Final[float]
-    @property
-    def assumed_share(self) -> float:
-        """The share of `total_us` that rests on assumed figures."""
-    @property
-    def bound(self) -> str:
-        """launch, mte2, vector, mte3 or hbm."""
+    assumed_share: Final[float]  # the share of `total_us` that rests on assumed figures
+    bound: Final[str]  # launch, mte2, vector, mte3 or hbm
 
 class Gain:
     """What the gain is made of; the five sum to it, negative where fusing costs."""
@@ -139,9 +123,7 @@ class Verdict:
     """Fuse or not. Tiling and cost are zero when nothing was solved."""
 
     fuse: Final[bool]
-    @property
-    def code(self) -> str:
-        """A reason code; empty when `fuse`."""
+    code: Final[str]  # a reason code; empty when `fuse`
     message: Final[str]
     decides: Final[str]  # launch, heads, epilogue, cores, casts, min_gain; UB; dtype
     gain: Final[Gain]  # product and overlap are 0
@@ -153,13 +135,9 @@ class Verdict:
     assumed_share: Final[float]
     cores_before: Final[int]
     cores_after: Final[int]
-    @property
-    def need_bytes(self) -> int:
-        """Of the smallest tile."""
+    need_bytes: Final[int]  # of the smallest tile
     ub_budget: Final[int]
-    @property
-    def without_us(self) -> float:
-        """`after_us` without the term that decides; 0 when none does."""
+    without_us: Final[float]  # `after_us` without the term that decides; 0 when none does
     tiling: Final[Tiling]
     cost: Final[Cost]
 
@@ -182,6 +160,9 @@ def solve(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> T
 def price(program: Program, sizes: Sequence[int], soc: Soc, bounds: Bounds) -> tuple[Tiling, Cost]:
     """A part as `judge` takes it: where no tile fits, one sweep over GM by an unknown kernel."""
 
+def unsupported(program: Program, sizes: Sequence[int], soc: Soc) -> tuple[str, str] | None:
+    """Why no kernel of the chip runs the program, whatever it costs: reason code and sentence."""
+
 def judge(
     fused: Program,
     sizes: Sequence[int],
@@ -194,6 +175,31 @@ def judge(
 
 def opaque_us(bytes: float, macs: float, dtype: str, soc: Soc, bounds: Bounds) -> float:
     """The roofline of a node with a kernel of its own, launch included, µs."""
+
+class Launch:
+    """What a vector kernel is launched with (docs/design/0008)."""
+
+    block: Final[bytes]  # header and records of kernels/engine/launch.h
+    block_dim: Final[int]
+    family: Final[str]
+    mixed: Final[bool]
+    workspace_bytes: Final[int]
+    ub_bytes: Final[int]
+    loaded_bytes: Final[int]  # from GM into UB, by all cores
+    stored_bytes: Final[int]
+    gm_bytes: Final[int]  # distinct bytes, as often as they are swept
+
+def lower(
+    program: Program,
+    sizes: Sequence[int],
+    soc: Soc,
+    bounds: Bounds,
+    tile: tuple[int, int, int, int] | None = None,
+) -> Launch:
+    """The launch of the fastest tile, or of `tile`: rows, cols, buffers, cores (0: all).
+
+    ValueError: what does not fit, or what the kernels do not do.
+    """
 
 # The matmul family (docs/design/0007)
 

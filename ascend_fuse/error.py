@@ -69,3 +69,9 @@ class InternalError(AscendFuseError):
     """Our bug: a proof failed, an invariant broke. Nothing was written."""
 
     exit_code = 5
+
+
+class KernelError(AscendFuseError):
+    """A kernel stopped: what the emulator found, or the device's error; our bug, or a device that fails."""
+
+    exit_code = 5

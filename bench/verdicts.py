@@ -34,7 +34,8 @@ the batch of 1024), default bounds: a launch costs 10 µs, a fusion has to save 
 
 **Cells**: µs of the product and the epilogue as launches of their own → µs of one launch, and the verdict: *fuse*, or a
 reason code. Behind it the term that decides: on a fusion the largest part of the gain, `launch`, `heads` (of pipes),
-`product` (its tiles) or `epilogue` (traffic and vector work); on a refusal what stands against it.
+`product` (its tiles) or `epilogue` (traffic and vector work); on a refusal what stands against it. `op-unsupported`:
+only 910B and 910_93 have a kernel for products; the times say what it would bring elsewhere.
 """
 
 COUNTER = """\
@@ -61,8 +62,8 @@ FOOT = """\
   has none, and its time before takes the product as if it were fp16, which is an assumption.
 - **Row reductions** are refused by form, whatever they would gain: a tile has a part of the row.
 - **tile_k forced down.** We do not hold the epilogue's block in L1, so an epilogue never forces tile_k down. A reserve
-  that the user sets does, and then the product's loss decides as published. With 5 % of L1 left the region fuses on
-  910A, whose L1 is twice that of 910B and 950, and not there.
+  that the user sets does, and then the product's loss decides as published. With 5 % of L1 left the region would
+  pay on 910A, whose L1 is twice that of 910B and 950, and not there.
 """
 
 

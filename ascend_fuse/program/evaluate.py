@@ -98,7 +98,7 @@ def _divide(a: Array, b: Array, is_float: bool) -> Array:
     return np.asarray(np.sign(a) * np.sign(b) * (np.abs(a) // np.maximum(np.abs(b), 1)))
 
 
-class _Run:
+class Run:
     """One evaluation: the sizes that the inputs bind, and the values so far, each broadcastable to its type."""
 
     def __init__(self, program: Program, masks: Mapping[str, Array], noise: Noise | None = None) -> None:
@@ -163,7 +163,9 @@ class _Run:
         if line.op == "cast":
             return operands[0].astype(out)
         if line.op == "matmul":
-            full = multiply(wide[0], wide[1], *self.ends(line))
+            # Integers sum in 64 bits and wrap to the result's.
+            left, right = (w if w.dtype == np.float64 else w.astype(np.int64) for w in wide)
+            full = multiply(left, right, *self.ends(line))
             return full.reshape(self.shape(line.type.extents)).astype(out)
         if line.op == "div":
             return _divide(wide[0], wide[1], like in (*_FLOATS, "f64")).astype(out)
@@ -226,7 +228,7 @@ def evaluate(
     Floats compute in float64 and round once per instruction, with `noise` a few last places beside the right value.
     Raises UsageError when a shape contradicts the program.
     """
-    run = _Run(program, masks or {}, noise)
+    run = Run(program, masks or {}, noise)
     run.bind(arrays)
     with np.errstate(all="ignore"):
         for line in program.instrs:
@@ -238,7 +240,7 @@ def fold(op: str, numbers: Sequence[Literal], dtype: str) -> Literal:
     """The number that an elementwise operator, whose result has its operands' dtype, makes of numbers."""
     line = Instr("", Type(dtype, (1,)), op, tuple(numbers))
     with np.errstate(all="ignore"):
-        found = _Run(Program("elementwise", (1,), None, (), (), ()), {}).execute(line).item()
+        found = Run(Program("elementwise", (1,), None, (), (), ()), {}).execute(line).item()
     return found if isinstance(found, bool | int) else float(found)
 
 

@@ -66,27 +66,41 @@ struct Job {
     double rate_scale = 1;  // the chip's GM bandwidth per vector core over that of the chip that was fitted
     bool rates_assumed = false;
 
+    // Sweeps over the tiles of a cut row.
+    int64_t sweeps() const {
+        return std::count_if(streams.begin(), streams.end(), [](const Pass& pass) { return !pass.once; });
+    }
     int64_t ub_budget() const {
         return static_cast<int64_t>(static_cast<double>(soc.ub_size - soc.ub_reserved()) *
                                     (1 - bounds.ub_reserve));
     }
 };
 
+// A reduction keeps a cut row on one core, and so does an output that its tiles share.
+inline bool stays_on_a_core(const Program& program, const Grid& grid) {
+    for (const auto& instr : program.instrs)
+        if (instr.entry().kind == OpKind::reduce) return true;
+    for (const auto& output : program.outputs)
+        if (grid.values[static_cast<size_t>(output.value)].cols != grid.cols) return true;
+    return false;
+}
+
 inline Job make_job(const Program& program, Grid grid, const Soc& soc, const Bounds& bounds) {
     Job job;
     job.program = &program;
     job.soc = soc;
     job.bounds = bounds;
-    job.live = liveness(program, grid, soc);
-    job.whole = whole_pass(program, grid, soc);
+    const auto steps = expand_all(program, grid, soc);
+    job.live = liveness(program, grid, soc, steps);
+    job.whole = passes_of(program, grid, soc, steps).front();
     if (grid.streamable) {
         job.cut = inside_segments(grid);
-        job.cut_live = liveness(program, job.cut, soc);
-        job.streams = stream_passes(program, job.cut, soc);
+        const auto cut_steps = expand_all(program, job.cut, soc);
+        job.cut_live = liveness(program, job.cut, soc, cut_steps);
+        job.streams = passes_of(program, job.cut, soc, cut_steps);
     }
     job.grid = std::move(grid);
-    for (const auto& instr : program.instrs)
-        job.row_tasks = job.row_tasks || instr.entry().kind == OpKind::reduce;
+    job.row_tasks = stays_on_a_core(program, job.grid);
     job.move = &moves(soc.npu_arch);
     job.rate_scale = soc.vector_rate() / job.move->load.ref_rate;
     job.rates_assumed = job.move->load.assumed || job.rate_scale < 0.999 || job.rate_scale > 1.001;
@@ -196,7 +210,8 @@ inline Pipes measure(const Job& job, const Tiling& tiling) {
         const int64_t inner = tiles_of_row(job.grid, tiling.tile_cols);
         const int64_t tiles = tiling.tasks_per_core * (job.row_tasks ? inner : 1);
         for (const auto& pass : job.streams)
-            add_pass(pipes, job, job.cut, pass, tiling, static_cast<double>(tiles));
+            add_pass(pipes, job, job.cut, pass, tiling,
+                     static_cast<double>(pass.once ? tiling.tasks_per_core : tiles));
     }
     for (const auto& copy : job.grid.copies) add_copy(pipes, job, copy, tiling);
     return pipes;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "axis.h"
 #include "grid.h"
 #include "program.h"
 
@@ -30,71 +31,6 @@ struct Gemm {
                static_cast<double>(k);
     }
 };
-
-// An axis of a tensor: its extent, and its step in memory in elements (0: repeated).
-struct Axis {
-    int64_t extent = 1, stride = 0;
-};
-
-using Axes = std::vector<Axis>;
-
-// The axes of a tensor whose memory is `order` of them.
-inline Axes axes_of(const std::vector<int64_t>& extents, const Order& order) {
-    Axes axes(extents.size());
-    int64_t stride = 1;
-    for (size_t p = extents.size(); p-- > 0;) {
-        const size_t axis = order.empty() ? p : static_cast<size_t>(order[p]);
-        axes[axis] = Axis{extents[axis], extents[axis] > 1 ? stride : 0};
-        stride *= extents[axis];
-    }
-    return axes;
-}
-
-// The axes of an output; those outside of a join step over both parts of its tensor.
-inline Axes axes_of(const Program& program, const Output& output, const std::vector<int64_t>& sizes) {
-    const Dims& dims = program.values[static_cast<size_t>(output.value)].extents;
-    Axes axes = axes_of(resolve(dims, sizes), output.order);
-    if (!output.joined()) return axes;
-    const Shape own = own_shape(program, output);
-    const auto at = static_cast<size_t>(output.axis);
-    int64_t outside = 0;  // axes that lie outside of the joined one, ones left out
-    for (const auto& dim : factors(Shape(own.begin(), own.begin() + output.axis))) outside += !dim.is_one();
-    const int64_t part = volume_of(own[at], sizes);
-    const int64_t all = part + volume_of(past_shape(program, output)[at], sizes);
-    for (size_t p = 0; p < axes.size() && outside > 0; ++p) {
-        const size_t axis = output.order.empty() ? p : static_cast<size_t>(output.order[p]);
-        if (dims[axis].is_one()) continue;
-        axes[axis].stride = axes[axis].stride / part * all;
-        --outside;
-    }
-    return axes;
-}
-
-// Elements that follow each other in memory, from the last axis outwards; 1 when none does.
-inline int64_t run_of(const Axes& axes) {
-    int64_t run = 1;
-    for (size_t i = axes.size(); i-- > 0;) {
-        if (axes[i].extent > 1 && axes[i].stride != run) break;
-        run *= axes[i].extent;
-    }
-    return run;
-}
-
-inline int64_t volume(const Axes& axes) {
-    int64_t total = 1;
-    for (const auto& axis : axes) total *= axis.extent;
-    return total;
-}
-
-inline Axes part(const Axes& axes, size_t from, size_t to) {
-    return Axes(axes.begin() + static_cast<std::ptrdiff_t>(from),
-                axes.begin() + static_cast<std::ptrdiff_t>(to));
-}
-
-inline Axes joined(Axes left, const Axes& right) {
-    left.insert(left.end(), right.begin(), right.end());
-    return left;
-}
 
 // One operand from the axes of its matrix, outer (m of left) before inner (k of left).
 inline GemmOperand operand_of(const Axes& outer, const Axes& inner) {
@@ -142,6 +78,22 @@ class GemmReader {
         for (const auto& output : program.outputs) outs_.push_back(axes_of(program, output, sizes));
     }
 
+    // Where the operands and the outputs lie, cut into batch, outer and inner side.
+    struct Matrix {
+        Axes batch, outer, inner;
+    };
+    Matrix left() const { return cut(left_, lead_ + 1); }
+    Matrix right() const {
+        Matrix matrix;
+        matrix.batch = batch_of(right_);
+        matrix.outer = part(right_, lead_, lead_ + k_rank_);
+        matrix.inner = part(right_, lead_ + k_rank_, right_.size());
+        return matrix;
+    }
+    Matrix out(size_t at) const { return cut(outs_[at], lead_ + 1); }
+    // A matrix of the whole space without gaps, m x n for each of the batch.
+    Matrix dense() const { return cut(axes_of(space_, {}), lead_ + 1); }
+
     Gemm read() const {
         Gemm gemm;
         gemm.in = left_in_->type.dtype;
@@ -160,6 +112,16 @@ class GemmReader {
     }
 
   private:
+    // An axis of the batch that a tensor lacks steps by nothing.
+    Axes batch_of(const Axes& axes) const {
+        Axes batch = part(axes, 0, first_folded());
+        for (size_t i = 0; i < batch.size(); ++i) batch[i].extent = space_[i];
+        return batch;
+    }
+    Matrix cut(const Axes& axes, size_t bar) const {
+        return Matrix{batch_of(axes), part(axes, first_folded(), bar), part(axes, bar, axes.size())};
+    }
+
     // Lead axes from here on are rows: the right operand does not have them, left and outputs step evenly.
     size_t first_folded() const {
         size_t first = lead_;

@@ -11,9 +11,15 @@
 
 namespace ascend_fuse {
 
-struct Refusal {
-    std::string code, message, decides;
-};
+// A dtype that the chip's cube or vector unit lacks.
+inline std::optional<Refusal> unsupported_cube(const Program& program, const Soc& soc) {
+    const Instr& product = program.instrs.front();
+    const Dtype in = program.values[static_cast<size_t>(product.operands[0].value)].dtype;
+    const auto& depth = cube_table(soc.npu_arch).depth;
+    if (depth.find(in) == depth.end())
+        return Refusal{"dtype-unsupported", std::string(name(in)) + " in the cube of " + soc.name, "dtype"};
+    return unsupported_dtype(program, soc);
+}
 
 // What no tiling can help. In this order, as integers are also of a dtype that no epilogue takes.
 inline std::optional<Refusal> refusal_of(const Program& program, const Soc& soc) {
@@ -21,11 +27,7 @@ inline std::optional<Refusal> refusal_of(const Program& program, const Soc& soc)
     const Dtype in = program.values[static_cast<size_t>(product.operands[0].value)].dtype;
     if (!is_float(in))
         return Refusal{"quantised", "a product of " + std::string(name(in)) + " stays apart", "quantised"};
-    const auto& depth = cube_table(soc.npu_arch).depth;
-    if (depth.find(in) == depth.end())
-        return Refusal{"dtype-unsupported", std::string(name(in)) + " in the cube of " + soc.name, "dtype"};
-    if (const auto dtype = unsupported(program, soc))
-        return Refusal{"dtype-unsupported", std::string(name(*dtype)) + " on " + soc.name, "dtype"};
+    if (auto refusal = unsupported_cube(program, soc)) return refusal;
     for (const auto& instr : program.instrs) {
         const Op& op = instr.entry();
         if (op.kind == OpKind::reduce || op.is("slice") || op.is("concat"))

@@ -29,6 +29,7 @@ struct Epilogue {
     Ride ride;
     Job job;
     std::vector<Transfer> loads, stores;  // without input 0
+    std::vector<Transfer> outputs;        // with it
     bool vector = false;                  // the vector unit has work
     int64_t stored = 0;                   // outputs of the node that what leaves the cube is as well
     std::vector<Copy> copies;             // the other parts of outputs
@@ -143,16 +144,6 @@ inline int64_t row_run(const Program& program, const std::vector<int64_t>& sizes
     return run_of(part(axes, static_cast<size_t>(program.bar), axes.size()));
 }
 
-// An input's order is of its own type's axes, right-aligned to the space.
-inline Order aligned_order(const Input& input, size_t rank) {
-    if (input.order.empty()) return {};
-    Order order;
-    const int missing = static_cast<int>(rank - input.order.size());
-    for (int i = 0; i < missing; ++i) order.push_back(i);
-    for (const int axis : input.order) order.push_back(axis + missing);
-    return order;
-}
-
 inline Result<Epilogue> make_epilogue(const Program& program, const std::vector<int64_t>& sizes,
                                       const Ride& ride, const Soc& soc, const Bounds& bounds) {
     Epilogue epilogue;
@@ -175,9 +166,11 @@ inline Result<Epilogue> make_epilogue(const Program& program, const std::vector<
     }
     for (size_t i = 0; i < rest.outputs.size(); ++i) {
         const int value = rest.outputs[i].value;
-        if (value == 0) ++epilogue.stored;
-        if (value != 0)
-            epilogue.stores.push_back(Transfer{value, row_run(program, sizes, program.outputs[i])});
+        epilogue.outputs.push_back(Transfer{value, row_run(program, sizes, program.outputs[i])});
+        if (value == 0)
+            ++epilogue.stored;
+        else
+            epilogue.stores.push_back(epilogue.outputs.back());
     }
     return epilogue;
 }

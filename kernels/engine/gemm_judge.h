@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gemm_before.h"
+#include "lower_gemm.h"
 
 namespace ascend_fuse {
 
@@ -15,7 +15,7 @@ struct GemmVerdict {
     bool fuse = false;
     std::string code;  // a reason code of docs/design/0001; empty when fuse
     std::string message;
-    std::string decides;  // the term that decides: launch, heads, product, epilogue; a buffer; …
+    std::string decides;  // the term that decides: launch, heads, product, epilogue; a buffer; dtype; op; …
     double before_us = 0, after_us = 0;
     double before_bytes = 0, after_bytes = 0;
     double assumed_share = 0;
@@ -133,6 +133,9 @@ inline Result<GemmVerdict> judge_gemm(const Part& fused, const std::vector<Part>
                                 overflow.buffer});
     }
     compare(verdict, *before, **own, soc);
+    const auto plan = plan_of(*fused.program, fused.sizes, *gemm, **own, soc, bounds);
+    if (!plan) return plan.error();
+    if (const auto refusal = unsupported(*plan)) return refuse(verdict, *refusal);
     if (!pays(verdict, verdict.after_us, bounds))
         return explain_no(verdict, GemmCase{fused.program, &fused.sizes, *gemm, soc, bounds});
     verdict.fuse = true;
@@ -142,7 +145,8 @@ inline Result<GemmVerdict> judge_gemm(const Part& fused, const std::vector<Part>
     return verdict;
 }
 
-// Tiling and cost of one launch; the error says what does not fit or is not supported.
+// Tiling and cost of one launch, by whatever kernel; the error says what does not fit or which dtype the chip
+// lacks.
 inline Result<GemmSolution> estimate_gemm(const Part& part, const Soc& soc, const Bounds& bounds) {
     if (auto error = check(bounds)) return *error;
     if (part.program->family != Family::matmul) return wrong("wanted a matmul program");

@@ -21,8 +21,8 @@ class GemmSearch {
     GemmSearch(const GemmJob& job, const Relief& relief) : job_(job), relief_(relief) {}
 
     void run() {
-        const auto sides_m = side_ladder(job_.gemm.m, job_.soc.cube_m);
-        const auto sides_n = side_ladder(job_.gemm.n, job_.soc.cube_n);
+        const auto sides_m = side_ladder(job_.gemm.m, std::max(job_.soc.cube_m, job_.unit_k));
+        const auto sides_n = side_ladder(job_.gemm.n, std::max(job_.soc.cube_n, job_.unit_k));
         for (const int64_t m : sides_m)
             for (const int64_t n : sides_n)
                 for (const int64_t c_buffers : {2, 1})
@@ -58,8 +58,8 @@ class GemmSearch {
             overflow_ = lack;
             return;
         }
-        tiling.ub_rows = 1;
-        tiling.ub_bytes = epilogue_bytes(job_, 1, n, buffers);
+        tiling.ub_rows = ub_ladder(job_, std::min(m, job_.gemm.m)).back();
+        tiling.ub_bytes = epilogue_bytes(job_, tiling.ub_rows, n, buffers);
         if (tiling.ub_bytes > tiling.ub_budget) {
             overflow_ = GemmOverflow{"UB", tiling.ub_bytes, tiling.ub_budget};
             return;
@@ -75,7 +75,8 @@ class GemmSearch {
             offer(tiling, 0);
             return;
         }
-        for (const int64_t rows : ub_ladder(rows_per_vector(job_, std::min(tiling.tile_m, job_.gemm.m)))) {
+        for (const int64_t rows :
+             ub_ladder(job_, rows_per_vector(job_, std::min(tiling.tile_m, job_.gemm.m)))) {
             tiling.ub_rows = rows;
             tiling.ub_bytes = epilogue_bytes(job_, rows, tiling.tile_n, tiling.buffer_num);
             if (tiling.ub_bytes > tiling.ub_budget) continue;
@@ -115,7 +116,8 @@ class GemmSearch {
         const double us = 1 / job_.soc.cycles_per_us();
         const double start = job_.bounds.launch_us + head * us;
         candidate.fused_us = start + std::max((all + drain) * us, moved);
-        if (classes > 1 && job_.epilogue.vector)
+        // In a coupled core nothing is gained by tails apart: the cube and the vector unit share them anyway.
+        if (classes > 1 && job_.epilogue.vector && job_.path != Path::coupled)
             candidate.hybrid_us = start + std::max((product + job_.cube->sync) * us, moved);
         return candidate;
     }
@@ -177,14 +179,16 @@ inline Result<GemmJob> make_gemm_job(const Program& program, const std::vector<i
     const auto depth = job.cube->depth.find(gemm.in);
     job.depth = depth == job.cube->depth.end() ? 0 : depth->second * static_cast<double>(soc.cube_k);
     job.in_width = width(gemm.in);
-    job.unit_k = align_bytes / job.in_width;
+    job.unit_k = std::max<int64_t>(16, align_bytes / job.in_width);
     return job;
 }
 
-// With what FixPipe can take, then with the bias left to the vector unit (a bias table holds few columns).
+// With what FixPipe can take, then with the bias left to the vector unit (a bias table holds few columns, on
+// split chips none of bf16).
 inline std::vector<Ride> rides_of(const Program& program, const Soc& soc) {
     if (path_of(soc) == Path::coupled) return {Ride{}};
-    std::vector<Ride> rides{ride_of(program, true)};
+    const bool table = path_of(soc) == Path::direct || program.instrs.front().type.dtype != Dtype::bf16;
+    std::vector<Ride> rides{ride_of(program, table)};
     if (rides.front().bias) rides.push_back(ride_of(program, false));
     return rides;
 }

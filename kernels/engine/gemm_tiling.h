@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gemm_epilogue.h"
+#include "gemm_launch.h"
 #include "tiling.h"
 
 namespace ascend_fuse {
@@ -36,7 +37,7 @@ struct GemmJob {
     const CubeTable* cube = nullptr;
     Path path = Path::split;
     double depth = 16;    // multiply-adds along k in a cycle
-    int64_t unit_k = 16;  // elements of 32 B
+    int64_t unit_k = 16;  // side of the squares that a transposing load takes
     int64_t in_width = 2;
 
     int64_t padded_k() const { return round_up(gemm.k, unit_k); }
@@ -83,11 +84,11 @@ inline int64_t epilogue_bytes(const GemmJob& job, int64_t rows, int64_t tile_n, 
     if (!job.uses_ub()) return 0;
     const Epilogue& epilogue = job.epilogue;
     const int64_t cols = std::min(tile_n, job.gemm.n);
-    int64_t bytes = ub_bytes(epilogue.program, epilogue.job.grid, epilogue.job.live, rows, cols,
-                             static_cast<int>(buffers));
-    // Out of L0C come f32; the vector unit rounds them.
-    if (job.path == Path::coupled && epilogue.leaves != Dtype::f32)
-        bytes += rows * epilogue.job.grid.padded(cols) * 4;
+    int64_t bytes =
+        parts_of(epilogue.program, epilogue.job.grid, epilogue.job.live, rows, cols).total(buffers);
+    // Out of L0C come whole fractals of four bytes an element; the vector unit lays them as rows and rounds
+    // them.
+    if (job.path == Path::coupled) bytes += round_up(rows, 16) * round_up(cols, 16) * 4 + device::edge_bytes;
     return bytes;
 }
 
@@ -117,7 +118,9 @@ inline bool place(const GemmJob& job, GemmTiling& tiling, GemmOverflow& overflow
     tiling.l0c_budget = soc.l0_c_size;
     tiling.ub_budget = job.epilogue.job.ub_budget();
     tiling.bt_budget = soc.bt_size;
-    tiling.bt_bytes = job.epilogue.ride.bias ? n * 4 : 0;
+    // 64 B of the bias go at once, each element to four bytes.
+    const int64_t bias_width = job.epilogue.bias_width;
+    tiling.bt_bytes = bias_width > 0 ? round_up(n * bias_width, 64) / bias_width * 4 : 0;
     if (tiling.bt_bytes > soc.bt_size) return lacks("BT", tiling.bt_bytes, soc.bt_size);
     tiling.l0c_bytes = tiling.c_buffers * m * n * 4;
     if (tiling.l0c_bytes > soc.l0_c_size) return lacks("L0C", tiling.l0c_bytes, soc.l0_c_size);
@@ -160,13 +163,31 @@ inline std::vector<int64_t> side_ladder(int64_t extent, int64_t unit) {
     return ladder;
 }
 
-// Rows in UB: all of a vector core's, a half, a quarter, …
-inline std::vector<int64_t> ub_ladder(int64_t rows) {
+// Rows in UB: all of a vector core's, a half, a quarter, …; out of L0C come whole fractals of them.
+inline std::vector<int64_t> ub_ladder(const GemmJob& job, int64_t rows) {
+    const int64_t unit = job.path == Path::coupled ? 16 : 1;
     std::vector<int64_t> ladder;
-    for (int64_t cut = 1; cut <= 16; cut *= 2) ladder.push_back((rows + cut - 1) / cut);
-    ladder.push_back(1);
+    for (int64_t cut = 1; cut <= 16; cut *= 2)
+        ladder.push_back(std::min(rows, round_up((rows + cut - 1) / cut, unit)));
+    ladder.push_back(std::min(rows, unit));
     tidy(ladder);
     return ladder;
+}
+
+// Whether a store is shorter than a block where the chip moves whole blocks, so that one core writes them all
+// (tiling.h, stores_less_than_a_block).
+inline bool stores_less_than_a_block(const GemmJob& job, const GemmTiling& tiling) {
+    if (job.soc.copy_pad()) return false;
+    const Epilogue& epilogue = job.epilogue;
+    if (!epilogue.copies.empty()) return true;
+    const int64_t last = (job.gemm.n - 1) % tiling.tile_n + 1;
+    const auto small = [&](Dtype dtype, int64_t run) {
+        const int64_t unit = align_bytes / width(dtype);
+        return last < unit || (run > 0 && run % unit != 0);
+    };
+    for (const auto& output : epilogue.outputs)
+        if (small(epilogue.program.values[static_cast<size_t>(output.value)].dtype, output.run)) return true;
+    return false;
 }
 
 // Tiles over the cube cores, as evenly as they go.
@@ -174,7 +195,7 @@ inline void spread(GemmTiling& tiling, const GemmJob& job) {
     const Gemm& gemm = job.gemm;
     tiling.tasks = gemm.batch * ((gemm.m + tiling.tile_m - 1) / tiling.tile_m) *
                    ((gemm.n + tiling.tile_n - 1) / tiling.tile_n);
-    const int64_t cores = job.soc.cube_cores();
+    const int64_t cores = stores_less_than_a_block(job, tiling) ? 1 : job.soc.cube_cores();
     tiling.tasks_per_core = (tiling.tasks + cores - 1) / cores;
     tiling.block_dim = (tiling.tasks + tiling.tasks_per_core - 1) / tiling.tasks_per_core;
 }

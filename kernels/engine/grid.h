@@ -1,10 +1,13 @@
 // A program at real sizes: its space as rows x cols, and where each value varies.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "axis.h"
 #include "check.h"
 #include "join.h"
 #include "program.h"
@@ -29,6 +32,8 @@ struct Extent {
     int64_t bytes() const { return elements * width; }
 };
 
+using Sizes = std::vector<std::vector<int64_t>>;  // extents by value
+
 struct Grid {
     int64_t rows = 1;
     int64_t cols = 1;
@@ -39,6 +44,10 @@ struct Grid {
     std::vector<std::vector<int64_t>> stores;  // by value, for each output of it: elements that follow each
                                                // other in GM; 0: all of them do
     std::vector<Copy> copies;                  // the other parts of outputs
+    std::vector<int64_t> space;
+    Sizes extents;     // by value, of the rank of the space
+    size_t split = 0;  // the first axis of a row
+    bool cut = false;  // as a tile inside one segment of a cut row sees it
 
     int64_t padded(int64_t elements) const { return (elements + pad - 1) / pad * pad; }
 };
@@ -46,20 +55,10 @@ struct Grid {
 inline constexpr int64_t align_bytes = 32;  // UB addresses and DataCopy lengths (AscendC)
 inline constexpr int64_t max_elements = int64_t{1} << 48;
 
-using Sizes = std::vector<std::vector<int64_t>>;  // extents by value
-
 inline int64_t product(const std::vector<int64_t>& extents, size_t from, size_t to) {
     int64_t total = 1;
     for (size_t i = from; i < to; ++i) total *= extents[i];
     return total;
-}
-
-inline std::vector<int64_t> resolve(const Dims& dims, const std::vector<int64_t>& sizes) {
-    std::vector<int64_t> extents;
-    extents.reserve(dims.size());
-    for (const auto& dim : dims)
-        extents.push_back(dim.symbol < 0 ? dim.size : sizes[static_cast<size_t>(dim.symbol)]);
-    return extents;
 }
 
 // In floating point, as the product of the extents may not fit an integer.
@@ -160,6 +159,7 @@ inline bool can_cut(const Program& program, const Grid& grid) {
 
 // The grid as a tile inside one segment sees it: what broadcasts inside the row is a row value there.
 inline Grid inside_segments(Grid grid) {
+    grid.cut = true;
     for (auto& extent : grid.values) {
         if (!extent.wide() || extent.cols == grid.cols) continue;
         extent.segmented = true;
@@ -195,14 +195,17 @@ inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& siz
     Grid grid;
     grid.rows = product(space, 0, split);
     grid.cols = product(space, split, space.size());
-    int narrowest = 8;
+    int narrowest = 4;  // tiles between steps have 4 B an element
     for (size_t id = 0; id < values.size(); ++id) {
         const bool rowwise = program.family == Family::rowwise && !program.is_input(static_cast<int>(id));
         const Extent extent = extent_of(values[id], space, split, program.values[id].dtype, rowwise);
         grid.values.push_back(extent);
         if (program.is_input(static_cast<int>(id)) && !program.inputs[id].tiled()) continue;
-        if (extent.wide() && extent.width < narrowest) narrowest = extent.width;
+        // A bool that is spread over a row is an f16 there.
+        const int least = extent.wide() ? extent.width : is_bool(program.values[id].dtype) ? 2 : 4;
+        narrowest = std::min(narrowest, least);
     }
+    grid.split = split;
     grid.segment = segment_of(program, values, space, split);
     grid.streamable = can_cut(program, grid);
     grid.pad = align_bytes / narrowest;
@@ -213,6 +216,8 @@ inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& siz
         const int64_t own = output.joined() ? copy_of(program, output, sizes).own : 0;
         grid.stores[id].push_back(own / grid.values[id].width);
     }
+    grid.space = space;
+    grid.extents = std::move(values);
     return grid;
 }
 

@@ -37,7 +37,7 @@ struct Verdict {
     bool fuse = false;
     std::string code;  // a reason code of docs/design/0001; empty when fuse
     std::string message;
-    std::string decides;  // the term that decides: of `gain`, cores, casts, min_gain; UB; dtype
+    std::string decides;  // the term that decides: of `gain`, cores, casts, min_gain; UB; dtype; op
     double before_us = 0, after_us = 0;
     double before_bytes = 0, after_bytes = 0;
     double assumed_share = 0;  // of before_us + after_us
@@ -83,15 +83,6 @@ inline double opaque_us(double bytes, double macs, Dtype dtype, const Soc& soc, 
     const double per_us =
         static_cast<double>(soc.cube_m * soc.cube_n * soc.cube_cores()) * depth * soc.cycles_per_us();
     return bounds.launch_us + std::max(bytes / soc.hbm_bytes_per_s() * 1e6, macs / per_us);
-}
-
-// The first dtype that the chip's vector unit cannot hold.
-inline std::optional<Dtype> unsupported(const Program& program, const Soc& soc) {
-    for (const auto& value : program.values) {
-        if (value.dtype == Dtype::f64) return value.dtype;
-        if (value.dtype == Dtype::bf16 && !soc.supports_bf16()) return value.dtype;
-    }
-    return std::nullopt;
 }
 
 // Time, bytes and cores of one launch of the program as it is; a program that fits no tile is taken as one
@@ -198,8 +189,8 @@ inline Result<Verdict> judge(const Part& fused, const std::vector<Part>& parts, 
     Verdict verdict;
     double assumed_us = 0;
     if (auto error = add_parts(verdict, assumed_us, parts, soc, bounds)) return *error;
-    if (const auto dtype = unsupported(*fused.program, soc))
-        return refuse(verdict, "dtype-unsupported", "dtype", std::string(name(*dtype)) + " on " + soc.name);
+    if (const auto refusal = unsupported(*fused.program, *grid, soc))
+        return refuse(verdict, refusal->code.c_str(), refusal->decides, refusal->message);
     const Job job = make_job(*fused.program, std::move(*grid), soc, bounds);
     Overflow overflow;
     const auto solution = solve(job, {}, &overflow);
@@ -223,13 +214,13 @@ inline Result<Verdict> judge(const Part& fused, const std::vector<Part>& parts, 
     return verdict;
 }
 
-// Tiling and cost of one launch; the error says what does not fit or is not supported.
+// Tiling and cost of one launch, by whatever kernel; the error says what does not fit or which dtype the chip
+// lacks.
 inline Result<Solution> estimate(const Part& part, const Soc& soc, const Bounds& bounds) {
     if (auto error = check(bounds)) return *error;
     auto grid = bind(*part.program, part.sizes);
     if (!grid) return grid.error();
-    if (const auto dtype = unsupported(*part.program, soc))
-        return wrong(std::string(name(*dtype)) + " on " + soc.name);
+    if (const auto refusal = unsupported_dtype(*part.program, soc)) return wrong(refusal->message);
     Overflow overflow;
     const auto solution = solve(make_job(*part.program, std::move(*grid), soc, bounds), {}, &overflow);
     if (!solution)

@@ -9,28 +9,60 @@ namespace ascend_fuse::device {
 
 inline constexpr int32_t launch_version = 1;
 
-// Dtypes of records are those of dtype.h by position. A bool is a byte in GM and in queues, elsewhere in UB an f16
-// that is 0 or 1.
+// Dtypes of records are those of dtype.h by position. A bool is a byte in GM and in queues, elsewhere in UB
+// an f16 that is 0 or 1.
 enum DtypeCode : int32_t { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
 
-// Where an operand stands: in a buffer of the queue of inputs or of outputs, among the inputs that every tile shares,
-// in the slots and scratch, or in the step itself.
+// Where an operand stands: in a buffer of the queue of inputs or of outputs, among the inputs that every tile
+// shares, in the slots and scratch, or in the step itself.
 enum class Place : int32_t { in, out, resident, calc, literal };
 
 // Where a value varies: over rows and cols | over cols alone | over rows alone | nowhere (grid.h).
 enum class SpanCode : int32_t { full, line, row, scalar };
 
-// What a step does. Operands and result have one dtype, but for `cast`, comparisons (result f16) and `where` (first
-// operand f16); widening, booleans and means are steps of their own.
+// What a step does. Operands and result have one dtype, but for `cast`, comparisons (result f16) and `where`
+// (first operand f16); widening, booleans and means are steps of their own.
 enum class StepCode : int32_t {
-    copy,    // out[r, out_col + j] = in[r, in_col + j] for j < cols; broadcasts rows, lines and scalars
+    copy,  // out[r, out_col + j] = in[r, in_col + j] for j < cols (0: all); broadcasts rows, lines, scalars,
+           // literals
     spread,  // out[r, c] = in[r, map(c)], map by the axes of the step
     cast,
-    add, sub, mul, div, pow, max, min,
-    eq, lt, le, gt, ge, where,
-    neg, abs, sqrt, rsqrt, recip, exp, log, sin, cos, tanh, sigmoid, erf, relu, floor, ceil, round, sign,
-    gelu, gelu_tanh, silu,
-    reduce_sum, reduce_max, reduce_min,  // over the cols of a tile
+    add,
+    sub,
+    mul,
+    div,
+    pow,
+    max,
+    min,
+    eq,
+    lt,
+    le,
+    gt,
+    ge,
+    where,
+    neg,
+    abs,
+    sqrt,
+    rsqrt,
+    recip,
+    exp,
+    log,
+    sin,
+    cos,
+    tanh,
+    sigmoid,
+    erf,
+    relu,
+    floor,
+    ceil,
+    round,
+    sign,
+    gelu,
+    gelu_tanh,
+    silu,
+    reduce_sum,
+    reduce_max,
+    reduce_min,  // over the cols of a tile
     random_keep,
 };
 
@@ -41,7 +73,8 @@ struct Operand {
     int32_t dtype = f32;
     int32_t offset = 0;  // bytes from the start of the place; of an integer literal its value
     int32_t pitch = 0;   // bytes from row to row
-    int32_t cols = 1;    // elements of a row of a whole tile; where that is the tile's width, a cut tile has fewer
+    int32_t cols =
+        1;  // elements of a row of a whole tile; where that is the tile's width, a cut tile has fewer
     int32_t blocks = 0;  // bytes from the start of calc: 32 B a row for a row value that a wide step reads
     float number = 0;    // of a floating-point literal
 };
@@ -53,7 +86,11 @@ struct Step {
     int32_t accumulate = 0;  // reductions: 1 when the tiles of a row add up in `out`
     int32_t in_col = 0, out_col = 0, cols = 0;  // of copy
     int32_t first_axis = 0, axes = 0;           // of spread
-    float ratio = 0;                            // of random_keep: the share that is dropped
+    // Of random_keep: the share that is dropped; its key where it is seeded, else its number among the draws
+    // of the launch, whose key is then xor-ed into it.
+    float ratio = 0;
+    int32_t seeded = 0;
+    uint32_t key[2] = {0, 0};
     Operand out;
     Operand in[3];
 };
@@ -66,7 +103,8 @@ struct AxisRecord {
 // One value moved between GM and UB for a tile whose first element is (row, col):
 // tile[r, c] <-> tensor[base + rows(row + r) + cols(col + c)], rows and cols by their axes.
 struct TransferRecord {
-    int32_t tensor = 0;  // in the table of addresses: inputs in the node's order, then outputs, then workspace
+    int32_t tensor = 0;  // in the table of addresses: inputs in the node's order, then outputs, then
+                         // workspace; -1: the product that the cube of the same core leaves in UB
     int32_t spare = 0;
     int64_t base = 0;  // elements
     int32_t first_row_axis = 0, row_axes = 0;
@@ -80,7 +118,8 @@ struct PassRecord {
     int32_t first_load = 0, loads = 0;
     int32_t first_step = 0, steps = 0;
     int32_t first_store = 0, stores = 0;
-    int32_t spare = 0;
+    int32_t outs =
+        0;  // 1: steps write to a buffer of the queue of outputs, even where nothing of it is stored
 };
 
 // A past that is copied into an output: `bytes` in runs of `run`, `pitch` bytes apart, from `base` on.
@@ -101,7 +140,7 @@ struct LaunchHeader {
     int64_t tasks = 0, tasks_per_core = 0;
     int32_t tiles_per_row = 1;
     int32_t in_bytes = 0, out_bytes = 0, resident_bytes = 0, calc_bytes = 0;  // of one buffer each
-    int32_t copy_bytes = 0;                                                   // of one buffer for copies, of two
+    int32_t copy_bytes = 0;  // of one buffer for copies, of two
     // Bytes from the start of the header, and how many records.
     int32_t residents_at = 0, residents = 0;  // TransferRecord: loaded once per core
     int32_t loads_at = 0, loads = 0;          // TransferRecord

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost_data.h"
+#include "expand.h"
 #include "grid.h"
 
 namespace ascend_fuse {
@@ -19,120 +20,169 @@ struct Slot {
     int64_t fixed = 0;
 };
 
-struct Liveness {
-    std::vector<int> last_use;  // by value: index of the last instruction that reads it, -1 for none
-    std::vector<int> slot;      // by value: its slot; -1 for inputs and outputs, which live in queue buffers
-    std::vector<Slot> slots;
-    int64_t scratch_width = 0;  // bytes per element of a space row, shared by all instructions
-    int64_t scratch_row = 0;    // bytes per row: 32 B blocks that Brcb fills
+// Bytes of the tiles that one instruction needs beside operands and result, as a linear form.
+struct Room {
+    int64_t full = 0, line = 0;       // per element of a padded space row: of all rows, of one
+    int64_t odd = 0, odd_line = 0;    // rows of other extents
+    int64_t rows = 0;                 // row values
+    int64_t blocks = 0, scalars = 0;  // row values in blocks of 32 B that Brcb fills eight at once
+
+    bool operator==(const Room& other) const {
+        return full == other.full && line == other.line && odd == other.odd && odd_line == other.odd_line &&
+               rows == other.rows && blocks == other.blocks && scalars == other.scalars;
+    }
 };
 
-// The dtype in which the vector unit computes an instruction on values of `dtype`.
-inline Dtype compute_dtype(const Soc& soc, const Op& op, Dtype dtype) {
-    if (dtype == Dtype::bf16 && !soc.bf16_vector()) return Dtype::f32;
-    const bool accumulates = op.is("reduce_sum") || op.is("reduce_mean");
-    return accumulates && (dtype == Dtype::f16 || dtype == Dtype::bf16) ? Dtype::f32 : dtype;
-}
+struct Liveness {
+    std::vector<int> last_use;  // by value: index of the last instruction that reads it, -1 for none
+    std::vector<int> slot;      // by value: its slot; -1 for what lives in a buffer of a queue alone
+    std::vector<int> sum;  // by value: the slot in which the tiles of a cut row add up; -1 where it is `slot`
+    std::vector<Slot> slots;
+    std::vector<Room> rooms;  // distinct needs of instructions, which share scratch
+};
 
-// The dtype of the operands that an instruction computes on (not a condition).
-inline Dtype operand_dtype(const Program& program, const Instr& instr) {
-    for (size_t i = instr.operands.size(); i-- > 0;)
-        if (instr.operands[i].value >= 0 && !(instr.entry().is("where") && i == 0))
-            return program.values[static_cast<size_t>(instr.operands[i].value)].dtype;
-    return instr.type.dtype;
-}
+inline constexpr int64_t widest_temp = 4;     // bytes of an element of a row value between steps
+inline constexpr int64_t blocks_at_once = 8;  // that Brcb fills
 
-inline bool widens(const Soc& soc, const Program& program, const Instr& instr) {
-    const OpKind kind = instr.entry().kind;
-    const Dtype dtype = operand_dtype(program, instr);
-    return (kind == OpKind::map || kind == OpKind::reduce) &&
-           compute_dtype(soc, instr.entry(), dtype) != dtype;
-}
-
-inline void add_scratch(Liveness& live, const Soc& soc, const Program& program, const Grid& grid,
-                        size_t index) {
-    const Instr& instr = program.instrs[index];
-    const Extent& result = grid.values[index + program.inputs.size()];
-    const Dtype own = operand_dtype(program, instr);
-    const int64_t computed = width(compute_dtype(soc, instr.entry(), own));
-    int64_t tiles = instr.entry().scratch * computed;
-    int64_t blocks = 0;
-    bool any_wide = result.wide();
-    for (const auto& operand : instr.operands) {
-        if (operand.value < 0) continue;
-        const Extent& extent = grid.values[static_cast<size_t>(operand.value)];
-        any_wide = any_wide || extent.wide();
-        if (extent.wide() && widens(soc, program, instr)) tiles += 4;  // an f32 copy of the operand
-        if (extent.span == Span::row && result.wide()) blocks += align_bytes;
-        // An operand that is broadcast inside of the row is spread out first.
-        if (extent.wide() && result.wide() && extent.cols != result.cols && instr.entry().kind == OpKind::map)
-            tiles += computed;
+inline void add_temp(Room& room, const Grid& grid, const Temp& temp) {
+    // Each row of a tile fills blocks of 32 B.
+    const int64_t bytes = std::max<int64_t>(width(temp.dtype), align_bytes / grid.pad),
+                  odd = grid.padded(temp.cols) * bytes;
+    const bool whole = temp.cols == grid.cols;
+    switch (temp.span) {
+        case Span::full:
+            (whole ? room.full : room.odd) += whole ? bytes : odd;
+            break;
+        case Span::line:
+            (whole ? room.line : room.odd_line) += whole ? bytes : odd;
+            break;
+        case Span::row:
+            ++room.rows;
+            break;
+        default:
+            ++room.scalars;
     }
-    if (result.wide() && widens(soc, program, instr)) tiles += 4;
-    if (any_wide) live.scratch_width = std::max(live.scratch_width, tiles);
-    live.scratch_row = std::max(live.scratch_row, blocks);
 }
 
 // An instruction of one call may write over an operand that dies in it, when both cover the same bytes.
 inline bool in_place(const Program& program, const Grid& grid, const Instr& instr, int result, int operand) {
     const Extent &to = grid.values[static_cast<size_t>(result)],
                  &from = grid.values[static_cast<size_t>(operand)];
+    // The place of a quotient first holds a dividend that is one number for all lanes.
+    if (instr.entry().is("div") && instr.operands[0].value != operand) return false;
     return instr.entry().kind == OpKind::map && instr.entry().calls.size() == 1 &&
            instr.entry().scratch == 0 &&
            program.values[static_cast<size_t>(operand)].dtype == instr.type.dtype && to.span == from.span &&
            to.cols == from.cols;
 }
 
-inline void release(Liveness& live, std::vector<bool>& taken, const Instr& instr, int index) {
-    for (const auto& operand : instr.operands)
-        if (operand.value >= 0 && live.slot[static_cast<size_t>(operand.value)] >= 0 &&
-            live.last_use[static_cast<size_t>(operand.value)] == index)
-            taken[static_cast<size_t>(live.slot[static_cast<size_t>(operand.value)])] = false;
-}
-
-inline int take_slot(Liveness& live, std::vector<bool>& taken, const Extent& extent, int64_t cols,
-                     int64_t pad) {
-    size_t at = 0;
-    while (at < live.slots.size() && (taken[at] || live.slots[at].span != extent.span)) ++at;
-    if (at == live.slots.size()) {
-        live.slots.push_back(Slot{extent.span, 0, 0});
-        taken.push_back(false);
+// Slots by first fit in text order, so that kernels and engine agree on the places.
+class Placer {
+  public:
+    Placer(const Program& program, const Grid& grid, const Soc& soc, const std::vector<Expansion>& steps)
+        : program_(program), grid_(grid), soc_(soc), steps_(steps) {
+        live_.last_use.assign(program.values.size(), -1);
+        live_.slot.assign(program.values.size(), -1);
+        live_.sum.assign(program.values.size(), -1);
+        for (size_t i = 0; i < program.instrs.size(); ++i)
+            for (const auto& operand : program.instrs[i].operands)
+                if (operand.value >= 0)
+                    live_.last_use[static_cast<size_t>(operand.value)] = static_cast<int>(i);
     }
-    taken[at] = true;
-    Slot& slot = live.slots[at];
-    const bool odd = extent.wide() && extent.cols != cols;
-    if (odd) slot.fixed = std::max(slot.fixed, (extent.cols + pad - 1) / pad * pad * extent.width);
-    if (!odd) slot.width = std::max<int64_t>(slot.width, extent.width);
-    return static_cast<int>(at);
-}
 
-// Values by last use; slots by first fit in text order, so kernels and engine agree on the places.
-inline Liveness liveness(const Program& program, const Grid& grid, const Soc& soc) {
-    Liveness live;
-    live.last_use.assign(program.values.size(), -1);
-    live.slot.assign(program.values.size(), -1);
-    for (size_t i = 0; i < program.instrs.size(); ++i)
-        for (const auto& operand : program.instrs[i].operands)
-            if (operand.value >= 0) live.last_use[static_cast<size_t>(operand.value)] = static_cast<int>(i);
-    std::vector<bool> taken;
-    for (size_t i = 0; i < program.instrs.size(); ++i) {
-        const Instr& instr = program.instrs[i];
-        const int id = program.n_inputs() + static_cast<int>(i);
-        add_scratch(live, soc, program, grid, i);
-        bool reuse = false;
+    Liveness run() {
+        for (size_t i = 0; i < program_.instrs.size(); ++i) place(static_cast<int>(i));
+        return std::move(live_);
+    }
+
+  private:
+    // Inputs and outputs live in buffers of the queues; there a bool is a byte, and what a cut row computes
+    // once would be lost with the tile.
+    bool needs_slot(int id) const {
+        if (is_bool(program_.values[static_cast<size_t>(id)].dtype)) return true;
+        if (program_.is_input(id)) return false;
+        return !program_.is_output(id) || kept(id);
+    }
+
+    // One for all passes over a cut row.
+    bool kept(int id) const { return grid_.cut && !grid_.values[static_cast<size_t>(id)].swept(); }
+
+    int slot_for(int id, int64_t bytes) {
+        const Extent& extent = grid_.values[static_cast<size_t>(id)];
+        // What is kept shares its place with nothing that is computed again.
+        size_t at = kept(id) ? live_.slots.size() : 0;
+        while (at < live_.slots.size() && (taken_[at] || live_.slots[at].span != extent.span)) ++at;
+        if (at == live_.slots.size()) {
+            live_.slots.push_back(Slot{extent.span, 0, 0});
+            taken_.push_back(false);
+        }
+        taken_[at] = true;
+        Slot& slot = live_.slots[at];
+        const bool odd = extent.wide() && extent.cols != grid_.cols;
+        if (odd) slot.fixed = std::max(slot.fixed, grid_.padded(extent.cols) * bytes);
+        if (!odd) slot.width = std::max(slot.width, bytes);
+        return static_cast<int>(at);
+    }
+
+    void take(int id) {
+        live_.slot[static_cast<size_t>(id)] =
+            slot_for(id, width(tile_dtype(program_.values[static_cast<size_t>(id)].dtype)));
+    }
+
+    void free(int id) {
+        const int slot = live_.slot[static_cast<size_t>(id)];
+        if (slot >= 0 && !kept(id)) taken_[static_cast<size_t>(slot)] = false;
+    }
+
+    void release(const Instr& instr, int index) {
         for (const auto& operand : instr.operands)
-            reuse = reuse || (operand.value >= 0 && live.slot[static_cast<size_t>(operand.value)] >= 0 &&
-                              live.last_use[static_cast<size_t>(operand.value)] == static_cast<int>(i) &&
-                              in_place(program, grid, instr, id, operand.value));
-        if (reuse) release(live, taken, instr, static_cast<int>(i));
-        if (!program.is_output(id))
-            live.slot[static_cast<size_t>(id)] =
-                take_slot(live, taken, grid.values[static_cast<size_t>(id)], grid.cols, grid.pad);
-        if (!reuse) release(live, taken, instr, static_cast<int>(i));
-        if (!program.is_output(id) && live.last_use[static_cast<size_t>(id)] < 0)
-            taken[static_cast<size_t>(live.slot[static_cast<size_t>(id)])] = false;  // computed, never read
+            if (operand.value >= 0 && live_.last_use[static_cast<size_t>(operand.value)] == index)
+                free(operand.value);
     }
-    return live;
+
+    void place(int index) {
+        const Instr& instr = program_.instrs[static_cast<size_t>(index)];
+        const int id = program_.n_inputs() + index;
+        add_room(id);
+        bool reuse = false;
+        for (const auto& operand : instr.operands) {
+            if (operand.value < 0) continue;
+            const auto at = static_cast<size_t>(operand.value);
+            if (program_.is_input(operand.value) && needs_slot(operand.value) && live_.slot[at] < 0)
+                take(operand.value);
+            reuse = reuse || (live_.slot[at] >= 0 && !kept(operand.value) && live_.last_use[at] == index &&
+                              in_place(program_, grid_, instr, id, operand.value));
+        }
+        if (reuse) release(instr, index);
+        if (needs_slot(id)) take(id);
+        if (kept(id) && widens(soc_, program_, instr) && instr.entry().kind == OpKind::reduce)
+            live_.sum[static_cast<size_t>(id)] = slot_for(id, width(Dtype::f32));
+        if (!reuse) release(instr, index);
+        if (live_.last_use[static_cast<size_t>(id)] < 0) free(id);  // read by no instruction
+    }
+
+    void add_room(int id) {
+        const Expansion& steps = steps_[static_cast<size_t>(id - program_.n_inputs())];
+        Room room;
+        for (const auto& temp : steps.temps) add_temp(room, grid_, temp);
+        for (const auto& step : steps.steps)
+            for (const auto& ref : step.in) room.blocks += ref.blocks ? 1 : 0;
+        if (std::find(live_.rooms.begin(), live_.rooms.end(), room) == live_.rooms.end())
+            live_.rooms.push_back(room);
+    }
+
+    const Program& program_;
+    const Grid& grid_;
+    const Soc& soc_;
+    const std::vector<Expansion>& steps_;
+    Liveness live_;
+    std::vector<bool> taken_;
+};
+
+// `steps`: of each instruction.
+inline Liveness liveness(const Program& program, const Grid& grid, const Soc& soc,
+                         const std::vector<Expansion>& steps) {
+    return Placer(program, grid, soc, steps).run();
 }
 
 inline int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -171,20 +221,34 @@ inline bool resident(const Grid& grid, const Extent& extent, int64_t tile_cols) 
     return extent.span == Span::scalar || (extent.span == Span::line && tile_cols == grid.cols);
 }
 
-inline int64_t ub_bytes(const Program& program, const Grid& grid, const Liveness& live, int64_t tile_rows,
-                        int64_t tile_cols, int buffer_num) {
-    int64_t total = 0;
-    for (size_t i = 0; i < program.inputs.size(); ++i) {
-        if (!program.inputs[i].tiled()) continue;
-        const int buffers = resident(grid, grid.values[i], tile_cols) ? 1 : buffer_num;
-        total += buffers * tile_bytes(grid, grid.values[i], tile_rows, tile_cols);
+inline int64_t room_bytes(const Grid& grid, const Room& room, int64_t tile_rows, int64_t tile_cols) {
+    const int64_t padded = grid.padded(tile_cols);
+    return tile_rows * (padded * room.full + room.odd) + padded * room.line + room.odd_line +
+           room.rows * round_up(tile_rows * widest_temp, align_bytes) +
+           room.blocks * round_up(tile_rows, blocks_at_once) * align_bytes + room.scalars * align_bytes;
+}
+
+// The parts of UB that a tile takes, in bytes; of the queues, one buffer.
+struct Parts {
+    int64_t in = 0, out = 0, resident = 0, slots = 0, scratch = 0;
+
+    int64_t total(int64_t buffer_num) const { return buffer_num * (in + out) + resident + slots + scratch; }
+};
+
+inline Parts parts_of(const Program& program, const Grid& grid, const Liveness& live, int64_t tile_rows,
+                      int64_t tile_cols) {
+    Parts parts;
+    for (size_t id = 0; id < program.values.size(); ++id) {
+        const int64_t bytes = tile_bytes(grid, grid.values[id], tile_rows, tile_cols);
+        const bool input = program.is_input(static_cast<int>(id));
+        if (input && program.inputs[id].tiled())
+            (resident(grid, grid.values[id], tile_cols) ? parts.resident : parts.in) += bytes;
+        if (program.is_output(static_cast<int>(id))) parts.out += bytes;  // however many tensors it goes to
     }
-    for (size_t id = 0; id < program.values.size(); ++id)
-        if (program.is_output(static_cast<int>(id)))  // one buffer, however many tensors it goes to
-            total += buffer_num * tile_bytes(grid, grid.values[id], tile_rows, tile_cols);
-    for (const auto& slot : live.slots) total += slot_bytes(grid, slot, tile_rows, tile_cols);
-    total += tile_rows * grid.padded(tile_cols) * live.scratch_width;
-    return total + round_up(tile_rows, 8) * live.scratch_row;  // Brcb fills eight blocks at once
+    for (const auto& slot : live.slots) parts.slots += slot_bytes(grid, slot, tile_rows, tile_cols);
+    for (const auto& room : live.rooms)
+        parts.scratch = std::max(parts.scratch, room_bytes(grid, room, tile_rows, tile_cols));
+    return parts;
 }
 
 }  // namespace ascend_fuse

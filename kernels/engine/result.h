@@ -15,6 +15,13 @@ struct Error {
     std::string text() const { return line > 0 ? "line " + std::to_string(line) + ": " + message : message; }
 };
 
+// Why something is not fused.
+struct Refusal {
+    std::string code;  // a reason code of docs/design/0001
+    std::string message;
+    std::string decides;  // a term of the estimate, a buffer, dtype, op, …
+};
+
 template <class T>
 class Result {
   public:

@@ -60,8 +60,26 @@ inline std::vector<int64_t> col_ladder(const Grid& grid, int64_t cores) {
     return ladder;
 }
 
+// Whether a store is shorter than a block where the chip moves whole blocks. The scalar unit then writes it,
+// by lines of the cache, which no other core may write.
+inline bool stores_less_than_a_block(const Job& job, const Tiling& tiling) {
+    const Grid& grid = job.grid;
+    if (job.soc.copy_pad()) return false;
+    if (!grid.copies.empty()) return true;
+    const int64_t last_rows = (grid.rows - 1) % tiling.tile_rows + 1;
+    const int64_t last_cols = (std::min(grid.segment, grid.cols) - 1) % tiling.tile_cols + 1;
+    for (size_t id = 0; id < job.program->values.size(); ++id) {
+        if (!job.program->is_output(static_cast<int>(id))) continue;
+        const Extent& extent = grid.values[id];
+        const int64_t cols = tiling.tile_cols < grid.cols ? std::min(extent.cols, last_cols) : extent.cols;
+        if (last_rows * cols * extent.width < align_bytes) return true;
+    }
+    return false;
+}
+
 // Tasks over at most `cores` cores, as evenly as they go.
 inline void spread(Tiling& tiling, const Job& job, int64_t cores) {
+    if (stores_less_than_a_block(job, tiling)) cores = 1;
     const int64_t inner = tiles_of_row(job.grid, tiling.tile_cols);
     const int64_t outer = (job.grid.rows + tiling.tile_rows - 1) / tiling.tile_rows;
     tiling.tasks = job.row_tasks ? outer : outer * inner;
@@ -79,8 +97,7 @@ class Search {
         const int64_t cores = job_.soc.vector_cores();
         for (const int64_t rows : row_ladder(job_.grid, cores)) try_tile(rows, job_.grid.cols, 1);
         if (job_.streams.empty()) return;
-        for (const int64_t cols : col_ladder(job_.grid, cores))
-            try_tile(1, cols, static_cast<int64_t>(job_.streams.size()));
+        for (const int64_t cols : col_ladder(job_.grid, cores)) try_tile(1, cols, job_.sweeps());
     }
 
     bool found() const { return found_; }
@@ -101,9 +118,9 @@ class Search {
             tiling.l1_budget =
                 static_cast<int64_t>(static_cast<double>(job_.soc.l1_size) * (1 - job_.bounds.l1_reserve));
             const bool whole = cols == job_.grid.cols;
-            tiling.ub_bytes =
-                ub_bytes(*job_.program, whole ? job_.grid : job_.cut, whole ? job_.live : job_.cut_live, rows,
-                         cols, static_cast<int>(buffers));
+            tiling.ub_bytes = parts_of(*job_.program, whole ? job_.grid : job_.cut,
+                                       whole ? job_.live : job_.cut_live, rows, cols)
+                                  .total(buffers);
             if (least_bytes_ == 0 || tiling.ub_bytes < least_bytes_) least_bytes_ = tiling.ub_bytes;
             if (tiling.ub_bytes > tiling.ub_budget) continue;
             // Fewer cores can be faster: heads grow with the cores that load.

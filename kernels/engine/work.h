@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "liveness.h"
+#include "sweep.h"
 
 namespace ascend_fuse {
 
@@ -14,11 +15,6 @@ namespace ascend_fuse {
 struct Cycles {
     double full = 0, row = 0, line = 0, tile = 0;
     std::array<double, 2> reduce_k{}, reduce_b{};  // by lanes: 128 (16 bit), 64 (32 bit)
-
-    void add_row_work(const Cycles& other) {
-        row += other.row;
-        tile += other.tile;
-    }
 
     double at(double tile_rows, int64_t tile_cols, double padded_cols) const {
         double cycles = full * tile_rows * padded_cols + row * tile_rows + line * padded_cols + tile;
@@ -37,6 +33,7 @@ struct Cycles {
 
 // One sweep over the tiles: what it reads, writes and computes.
 struct Pass {
+    bool once = false;                // for each row of tiles, not for each tile
     std::vector<bool> reads, writes;  // by value
     Cycles all, assumed, casts;       // `assumed` and `casts` are parts of `all`
 };
@@ -89,148 +86,94 @@ class Meter {
     const Grid& grid_;
 };
 
-inline bool commutes(const Op& op) {
-    return op.is("add") || op.is("mul") || op.is("max") || op.is("min") || op.is("and") || op.is("or") ||
-           op.is("xor") || op.is("eq") || op.is("where");
-}
+inline bool commutes(const Op& op) { return is_any(op, {"add", "mul", "max", "min", "eq"}); }
 
-// The call list that runs an instruction, given where its literals stand.
-inline std::vector<std::string> calls_of(const Instr& instr) {
-    const Op& op = instr.entry();
-    const bool first = !instr.operands.empty() && instr.operands.front().value < 0;
-    const bool last = !instr.operands.empty() && instr.operands.back().value < 0;
+// The call list that runs a step, given where its literals stand.
+inline std::vector<std::string> calls_of(const Op& op, const Primitive& step) {
+    const bool first = !step.in.empty() && step.in.front().is_literal();
+    const bool last = !step.in.empty() && step.in.back().is_literal();
     if ((last || (first && commutes(op))) && !op.scalar_calls.empty()) return op.scalar_calls;
     std::vector<std::string> calls = op.calls;
     if (first) calls.insert(calls.begin(), "Duplicate");
     return calls;
 }
 
-inline void meter_operands(Meter& meter, const Soc& soc, const Program& program, const Grid& grid,
-                           const Instr& instr, const Extent& result) {
-    const Dtype own = operand_dtype(program, instr), computed = compute_dtype(soc, instr.entry(), own);
-    for (const auto& operand : instr.operands) {
-        if (operand.value < 0) continue;
-        const Extent& extent = grid.values[static_cast<size_t>(operand.value)];
-        const Dtype dtype = program.values[static_cast<size_t>(operand.value)].dtype;
-        if (widens(soc, program, instr) && dtype == own) meter.call(cast_rate(own, computed), extent, true);
-        if (instr.entry().kind != OpKind::map) continue;
-        if (extent.span == Span::row && result.wide())
-            meter.spread_row(call_rate("Brcb", computed), computed);
-        if (extent.wide() && result.wide() && extent.cols != result.cols)
-            meter.call(call_rate("Ub2ub", computed), result, false);
+// Adds a step to a pass.
+inline void meter_step(Meter& meter, const Primitive& step) {
+    Extent out;
+    out.span = step.out.span;
+    out.cols = step.cols > 0 ? step.cols : step.out.cols;
+    for (const auto& ref : step.in)
+        if (ref.blocks) meter.spread_row(call_rate("Brcb", ref.dtype), ref.dtype);
+    if (step.code == StepCode::cast)
+        return meter.call(cast_rate(step.in[0].dtype, step.out.dtype), out, true);
+    if (step.code == StepCode::copy || step.code == StepCode::spread) {
+        const bool literal = step.in[0].is_literal();
+        return meter.call(call_rate(literal ? "Duplicate" : "Ub2ub", step.out.dtype), out, false);
     }
-}
-
-inline void meter_instr(Pass& pass, const Soc& soc, const Program& program, const Grid& grid, int id) {
-    Meter meter(pass, soc, grid);
-    const Instr& instr = program.instr(id);
-    const Op& op = instr.entry();
-    const Extent& result = grid.values[static_cast<size_t>(id)];
-    const Dtype own = operand_dtype(program, instr), computed = compute_dtype(soc, op, own);
-    if (op.kind == OpKind::cast) {
-        meter.call(cast_rate(own, instr.type.dtype), result, true);
-        return;
-    }
-    meter_operands(meter, soc, program, grid, instr, result);
-    const auto calls = calls_of(instr);
-    for (size_t i = 0; i < calls.size(); ++i) {
-        Rate rate = call_rate(calls[i], op.kind == OpKind::random ? Dtype::f32 : computed);
+    const Op& op = op_of(step.code);
+    const Dtype computed = step.in.empty() ? Dtype::f32 : operand_of(step).dtype;
+    const bool reduces = op.kind == OpKind::reduce;
+    for (const auto& call : calls_of(op, step)) {
+        Rate rate = call_rate(call, computed);
         rate.assumed = rate.assumed || op.assumed;
-        const bool over_row = op.kind == OpKind::reduce && i == 0;
-        const Extent& source = over_row ? grid.values[static_cast<size_t>(instr.operands[0].value)] : result;
-        if (over_row && source.wide()) {
-            meter.reduce(rate, computed);
-        } else {
-            meter.call(rate, result, false);
-        }
+        reduces ? meter.reduce(rate, computed) : meter.call(rate, out, false);
     }
-    if (widens(soc, program, instr) && !is_bool(instr.type.dtype))
-        meter.call(cast_rate(computed, own), result, true);
 }
 
-// By value: how many reductions stand one behind another in front of it.
-inline std::vector<int> levels(const Program& program) {
-    std::vector<int> level(program.values.size(), 0);
-    for (size_t i = 0; i < program.instrs.size(); ++i) {
-        const size_t id = program.inputs.size() + i;
-        for (const auto& operand : program.instrs[i].operands)
-            if (operand.value >= 0)
-                level[id] = std::max(level[id], level[static_cast<size_t>(operand.value)]);
-        if (program.instrs[i].entry().kind == OpKind::reduce) ++level[id];
-    }
-    return level;
-}
+class PassMeter {
+  public:
+    PassMeter(const Program& program, const Grid& grid, const Soc& soc, const std::vector<Expansion>& steps)
+        : program_(program), grid_(grid), soc_(soc), steps_(steps) {}
 
-// Pass over everything, the whole row being on chip.
-inline Pass whole_pass(const Program& program, const Grid& grid, const Soc& soc) {
-    Pass pass{std::vector<bool>(program.values.size(), false),
-              std::vector<bool>(program.values.size(), false),
-              {},
-              {},
-              {}};
-    for (int id = 0; id < static_cast<int>(program.values.size()); ++id) {
-        if (program.is_input(id)) {
-            pass.reads[static_cast<size_t>(id)] = program.inputs[static_cast<size_t>(id)].tiled();
-        } else {
-            meter_instr(pass, soc, program, grid, id);
-        }
-        pass.writes[static_cast<size_t>(id)] = program.is_output(id);
+    Pass measure(const Sweep& sweep) const {
+        Pass pass;
+        pass.once = sweep.once;
+        pass.reads = sweep.loads;
+        pass.writes.assign(program_.values.size(), false);
+        for (const size_t output : sweep.stores)
+            pass.writes[static_cast<size_t>(program_.outputs[output].value)] = true;
+        Meter meter(pass, soc_, grid_);
+        for (const auto& [id, share] : sweep.instrs)
+            for (const auto& step : steps_[static_cast<size_t>(id - program_.n_inputs())].steps)
+                if (share == Share::all || step.after == (share == Share::after)) meter_step(meter, step);
+        for (int id = 0; id < static_cast<int>(program_.values.size()); ++id)
+            meter_border(meter, pass, sweep, id);
+        return pass;
     }
-    return pass;
-}
 
-// Pass number `at` of a streamed row: feeds the reductions of that level and writes the outputs of that
-// level; what they need is computed again from the inputs, row values excepted, which stay.
-inline Pass stream_pass(const Program& program, const Grid& grid, const Soc& soc,
-                        const std::vector<int>& level, int at) {
-    const size_t count = program.values.size();
-    Pass pass{std::vector<bool>(count, false), std::vector<bool>(count, false), {}, {}, {}};
-    std::vector<bool> needed(count, false);
-    for (size_t id = 0; id < count; ++id) {
-        const bool reduces = !program.is_input(static_cast<int>(id)) &&
-                             program.instr(static_cast<int>(id)).entry().kind == OpKind::reduce;
-        const bool written = program.is_output(static_cast<int>(id)) && level[id] == at;
-        pass.writes[id] = written;
-        needed[id] = written || (reduces && level[id] == at + 1) ||
-                     (!grid.values[id].swept() && !program.is_input(static_cast<int>(id)) && level[id] == at);
+  private:
+    // What a value costs between a queue and the slots: bytes of bools to numbers and back, outputs that
+    // steps do not write themselves.
+    void meter_border(Meter& meter, const Pass& pass, const Sweep& sweep, int id) const {
+        const auto at = static_cast<size_t>(id);
+        const Extent& extent = grid_.values[at];
+        const bool flag = is_bool(program_.values[at].dtype), input = program_.is_input(id);
+        if (flag && input && reads(sweep, id)) meter.call(cast_rate(Dtype::u8, Dtype::f16), extent, true);
+        if (!pass.writes[at]) return;
+        if (flag && !input) return meter.call(cast_rate(Dtype::f16, Dtype::u8), extent, true);
+        if (input || (grid_.cut && !extent.swept()))
+            meter.call(call_rate("Ub2ub", program_.values[at].dtype), extent, false);
     }
-    for (int id = static_cast<int>(count) - 1; id >= 0; --id) {
-        if (!needed[static_cast<size_t>(id)]) continue;
-        if (program.is_input(id)) {
-            pass.reads[static_cast<size_t>(id)] = true;
-            continue;
-        }
-        // Row values of earlier passes are there already.
-        const bool reduces = program.instr(id).entry().kind == OpKind::reduce;
-        const int own = level[static_cast<size_t>(id)] - (reduces ? 1 : 0);
-        if (!grid.values[static_cast<size_t>(id)].swept() && own < at) continue;
-        meter_instr(pass, soc, program, grid, id);
-        for (const auto& operand : program.instr(id).operands)
-            if (operand.value >= 0) needed[static_cast<size_t>(operand.value)] = true;
-    }
-    return pass;
-}
 
-// The passes of a streamed row: one more than the reductions that stand one behind another, less the last one
-// when nothing wide is left to do.
-inline std::vector<Pass> stream_passes(const Program& program, const Grid& grid, const Soc& soc) {
-    const auto level = levels(program);
-    const int deepest = *std::max_element(level.begin(), level.end());
+    bool reads(const Sweep& sweep, int value) const {
+        for (const auto& [id, share] : sweep.instrs)
+            for (const auto& operand : program_.instr(id).operands)
+                if (operand.value == value && share != Share::after) return true;
+        return false;
+    }
+
+    const Program& program_;
+    const Grid& grid_;
+    const Soc& soc_;
+    const std::vector<Expansion>& steps_;
+};
+
+inline std::vector<Pass> passes_of(const Program& program, const Grid& grid, const Soc& soc,
+                                   const std::vector<Expansion>& steps) {
     std::vector<Pass> passes;
-    for (int at = 0; at <= deepest; ++at) passes.push_back(stream_pass(program, grid, soc, level, at));
-    bool wide_tail = deepest == 0;
-    for (size_t id = 0; id < level.size(); ++id)
-        wide_tail = wide_tail || (level[id] == deepest && grid.values[id].swept());
-    if (!wide_tail) {
-        // Row values alone: they are finished and written at the end of the pass before.
-        const Pass tail = passes.back();
-        passes.pop_back();
-        for (size_t id = 0; id < level.size(); ++id)
-            passes.back().writes[id] = passes.back().writes[id] || tail.writes[id];
-        passes.back().all.add_row_work(tail.all);
-        passes.back().assumed.add_row_work(tail.assumed);
-        passes.back().casts.add_row_work(tail.casts);
-    }
+    const PassMeter meter(program, grid, soc, steps);
+    for (const auto& sweep : Sweeper(program, grid).run()) passes.push_back(meter.measure(sweep));
     return passes;
 }
 

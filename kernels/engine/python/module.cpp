@@ -11,6 +11,7 @@
 
 #include "engine.h"
 #include "python/gemm.h"
+#include "python/lower.h"
 #include "python/part.h"
 
 namespace nb = nanobind;
@@ -177,6 +178,14 @@ Verdict judge_or_raise(const Program& fused, const std::vector<int64_t>& sizes,
     return value_or_raise(judge(Part{&fused, sizes}, parts_of(parts, measured), soc, bounds));
 }
 
+std::optional<std::pair<std::string, std::string>> unsupported_or_raise(const Program& program,
+                                                                        const std::vector<int64_t>& sizes,
+                                                                        const Soc& soc) {
+    const auto refusal = value_or_raise(unsupported(Part{&program, sizes}, soc));
+    if (!refusal) return std::nullopt;
+    return std::pair(refusal->code, refusal->message);
+}
+
 double opaque_or_raise(double bytes, double macs, const std::string& dtype, const Soc& soc,
                        const Bounds& bounds) {
     const auto known = to_dtype(dtype);
@@ -196,6 +205,7 @@ NB_MODULE(_engine, m) {
     bind_program(m);
     bind_results(m);
     bind_gemm_family(m);
+    bind_lowering(m);
     m.def(
         "estimate",
         [](const Program& program, const std::vector<int64_t>& sizes, const Soc& soc, const Bounds& bounds) {
@@ -211,6 +221,7 @@ NB_MODULE(_engine, m) {
     m.def("price", &price_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"), nb::arg("bounds"));
     m.def("judge", &judge_or_raise, nb::arg("fused"), nb::arg("sizes"), nb::arg("parts"), nb::arg("soc"),
           nb::arg("bounds"), nb::arg("measured") = Measured{});
+    m.def("unsupported", &unsupported_or_raise, nb::arg("program"), nb::arg("sizes"), nb::arg("soc"));
     m.def("opaque_us", &opaque_or_raise, nb::arg("bytes"), nb::arg("macs"), nb::arg("dtype"), nb::arg("soc"),
           nb::arg("bounds"));
 }

@@ -1,0 +1,125 @@
+// L1 -> L0A and L0B, fractal by fractal: 16 x 32 B each.
+#pragma once
+
+#include "load_l1.h"
+
+namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
+
+// Elements of k from `k` on of a block in L1, of which the cube reads `length`.
+struct L0Step {
+    int32_t k = 0, length = 0;
+};
+
+// What a transposing load takes at once: a square of so many elements a side.
+template <class T>
+inline constexpr int32_t square_of = sizeof(T) == 1 ? 32 : 16;
+
+template <class T>
+inline constexpr int32_t fractal_elements = 512 / sizeof(T);
+
+// The block of A lies m x k in L1. L0A wants rows of fractals.
+template <class T>
+__aicore__ inline void load_l0a(const AscendC::LocalTensor<T>& to, const AscendC::LocalTensor<T>& from,
+                                const L1Form& form, int32_t rows, const L0Step& step) {
+    constexpr int32_t c0 = 32 / sizeof(T);
+    const int32_t across = static_cast<int32_t>(round_to(step.length, c0)) / c0;
+    AscendC::LoadData2DParams load;
+    load.repeatTimes = static_cast<uint8_t>(across);
+    load.srcStride = static_cast<uint16_t>(form.group / 16);
+    load.dstGap = 0;
+    load.ifTranspose = false;
+    for (int32_t i = 0; i < (rows + 15) / 16; ++i) {
+        load.startIndex = static_cast<uint16_t>(step.k / c0 * (form.group / 16) + i);
+        AscendC::LoadData(to[i * across * fractal_elements<T>], from, load);
+    }
+}
+
+// The block of B lies n x k in L1: its fractals are those of L0B.
+template <class T>
+__aicore__ inline void load_l0b(const AscendC::LocalTensor<T>& to, const AscendC::LocalTensor<T>& from,
+                                const L1Form& form, int32_t cols, const L0Step& step) {
+    constexpr int32_t c0 = 32 / sizeof(T);
+    const int32_t down = static_cast<int32_t>(round_to(step.length, c0)) / c0, across = (cols + 15) / 16;
+    AscendC::LoadData2DParams load;
+    load.repeatTimes = static_cast<uint8_t>(across);
+    load.srcStride = 1;
+    load.dstGap = 0;
+    load.ifTranspose = false;
+    for (int32_t i = 0; i < down; ++i) {
+        load.startIndex = static_cast<uint16_t>((step.k / c0 + i) * (form.group / 16));
+        AscendC::LoadData(to[i * across * fractal_elements<T>], from, load);
+    }
+}
+
+// Squares of a block that lies with k across: from one along k to the next, and from one along the other
+// side.
+struct SquareStep {
+    int32_t along_k = 1, aside = 1;
+};
+
+// f32 squares are two fractals side by side, so that its blocks lie in groups of 16 rows; others lie in one
+// group.
+template <class T>
+__aicore__ inline SquareStep squares_of(const L1Form& form) {
+    if (sizeof(T) == 4) return SquareStep{form.cols / 16, 1};
+    return SquareStep{1, form.group / square_of<T>};
+}
+
+// `load.repeatTimes` squares, each transposed. Coupled chips have the call for squares of one fractal alone.
+template <class T>
+__aicore__ inline void load_squares(const AscendC::LocalTensor<T>& to, const AscendC::LocalTensor<T>& from,
+                                    const AscendC::LoadData2dTransposeParams& load) {
+    if constexpr (!arch::coupled) {
+        AscendC::LoadDataWithTranspose(to, from, load);
+    } else if constexpr (sizeof(T) == 2) {
+        AscendC::LoadData2DParams fractals;
+        fractals.startIndex = load.startIndex;
+        fractals.repeatTimes = load.repeatTimes;
+        fractals.srcStride = load.srcStride;
+        fractals.dstGap = load.dstGap;
+        fractals.ifTranspose = true;
+        AscendC::LoadData(to, from, fractals);
+    }
+}
+
+// The block of A lies k x m in L1.
+template <class T>
+__aicore__ inline void load_l0a_transposed(const AscendC::LocalTensor<T>& to,
+                                           const AscendC::LocalTensor<T>& from, const L1Form& form,
+                                           int32_t rows, const L0Step& step) {
+    constexpr int32_t square = square_of<T>, fractal = fractal_elements<T>;
+    const int32_t down = (rows + square - 1) / square, across = (step.length + square - 1) / square;
+    const SquareStep squares = squares_of<T>(form);
+    const int32_t row_fractals = sizeof(T) == 4 ? 2 * across : across;  // of one row of fractals in L0A
+    AscendC::LoadData2dTransposeParams load;
+    load.repeatTimes = static_cast<uint8_t>(across);
+    load.srcStride = static_cast<uint16_t>(squares.along_k);
+    load.dstGap = sizeof(T) == 4 ? 1 : 0;
+    load.dstFracGap = sizeof(T) == 1 ? static_cast<uint16_t>(row_fractals - 1) : 0;
+    for (int32_t i = 0; i < down; ++i) {
+        load.startIndex = static_cast<uint16_t>(step.k / square * squares.along_k + i * squares.aside);
+        load_squares(to[i * square / 16 * row_fractals * fractal], from, load);
+    }
+}
+
+// The block of B lies k x n in L1.
+template <class T>
+__aicore__ inline void load_l0b_transposed(const AscendC::LocalTensor<T>& to,
+                                           const AscendC::LocalTensor<T>& from, const L1Form& form,
+                                           int32_t cols, const L0Step& step) {
+    constexpr int32_t square = square_of<T>, fractal = fractal_elements<T>;
+    const int32_t down = (step.length + square - 1) / square, across = (cols + square - 1) / square;
+    const SquareStep squares = squares_of<T>(form);
+    const int32_t row_fractals = sizeof(T) == 1 ? 2 * across : across;
+    AscendC::LoadData2dTransposeParams load;
+    load.repeatTimes = static_cast<uint8_t>(across);
+    load.srcStride = static_cast<uint16_t>(squares.aside);
+    load.dstGap = sizeof(T) == 1 ? 1 : 0;
+    load.dstFracGap = sizeof(T) == 4 ? static_cast<uint16_t>(row_fractals - 1) : 0;
+    for (int32_t i = 0; i < down; ++i) {
+        load.startIndex = static_cast<uint16_t>((step.k / square + i) * squares.along_k);
+        load_squares(to[i * (sizeof(T) == 4 ? 2 : 1) * row_fractals * fractal], from, load);
+    }
+}
+
+}  // namespace ascend_fuse::device::ASCEND_FUSE_ARCH

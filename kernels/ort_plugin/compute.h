@@ -1,0 +1,104 @@
+// What ONNX Runtime calls to run a fused node.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph.h"
+#include "node.h"
+#include "ort.h"
+
+namespace ascend_fuse::plugin {
+
+// Where each tensor of the program stands in the kernel's context; -1 for one that is left out.
+struct Positions {
+    std::vector<int> inputs, outputs;
+};
+
+class Computation : public OrtNodeComputeInfo {
+  public:
+    Computation(const Ort& ort, std::shared_ptr<Node> node, Positions positions)
+        : OrtNodeComputeInfo{}, ort_(ort), node_(std::move(node)), positions_(std::move(positions)) {
+        ort_version_supported = ort.version;
+        CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*,
+                         void** state) noexcept -> OrtStatus* {
+            *state = self;
+            return nullptr;
+        };
+        Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* context) noexcept -> OrtStatus* {
+            auto& own = *static_cast<Computation*>(static_cast<OrtNodeComputeInfo*>(state));
+            return own.ort_.guarded([&] { return own.compute(context); });
+        };
+        ReleaseState = [](OrtNodeComputeInfo*, void*) noexcept {};
+    }
+
+  private:
+    OrtStatus* read_input(const OrtKernelContext* context, size_t input, Tensor& tensor,
+                          std::vector<Block>& uploaded) const {
+        const int position = positions_.inputs[input];
+        if (position < 0 || node_->program().inputs[input].host) return nullptr;
+        const OrtValue* value = nullptr;
+        ASCEND_FUSE_TRY(ort_.api->KernelContext_GetInput(context, static_cast<size_t>(position), &value));
+        ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+        ASCEND_FUSE_TRY(
+            ort_.api->GetTensorElementTypeAndShapeDataReference(value, &type, &tensor.sizes, &tensor.rank));
+        const auto dtype = dtype_of(type);
+        if (!dtype) return ort_.failure("an input has element type " + std::to_string(type));
+        tensor.dtype = *dtype;
+        ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.address));
+        return node_->backend().own_memory() ? upload(value, tensor, uploaded) : nullptr;
+    }
+
+    // ONNX Runtime's copies to a device provider leave the tensor in host memory where that has no copy
+    // kernels of its own (github.com/microsoft/onnxruntime/pull/27272).
+    OrtStatus* upload(const OrtValue* value, Tensor& tensor, std::vector<Block>& uploaded) const {
+        const OrtMemoryDevice* const memory = ort_.ep->Value_GetMemoryDevice(value);
+        if (ort_.ep->MemoryDevice_GetDeviceType(memory) == OrtMemoryInfoDeviceType_NPU || tensor.bytes() == 0)
+            return nullptr;
+        uploaded.emplace_back(node_->backend(), tensor.bytes());
+        void* const address = uploaded.back().address();
+        if (!address) return ort_.failure("no device memory is left");
+        const auto error = node_->backend().upload(address, tensor.address, tensor.bytes());
+        tensor.address = address;
+        return error ? ort_.failure(error->text()) : nullptr;
+    }
+
+    OrtStatus* compute(OrtKernelContext* context) {
+        // Kept between calls, so that a call allocates nothing.
+        thread_local std::vector<Tensor> inputs, outputs;
+        std::vector<Block> uploaded;
+        inputs.assign(positions_.inputs.size(), Tensor());
+        for (size_t i = 0; i < inputs.size(); ++i)
+            ASCEND_FUSE_TRY(read_input(context, i, inputs[i], uploaded));
+        const auto schedule = node_->lease(inputs);
+        if (!schedule) return ort_.failure(schedule.error().text(), ORT_INVALID_ARGUMENT);
+        const auto& forms = (**schedule).outputs;
+        outputs.clear();
+        for (size_t i = 0; i < forms.size(); ++i) {
+            outputs.push_back(forms[i].at(nullptr));
+            if (positions_.outputs[i] < 0) continue;
+            OrtValue* value = nullptr;
+            ASCEND_FUSE_TRY(
+                ort_.api->KernelContext_GetOutput(context, static_cast<size_t>(positions_.outputs[i]),
+                                                  forms[i].sizes.data(), forms[i].sizes.size(), &value));
+            ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(value, &outputs[i].address));
+        }
+        const ParallelFor pool = [this, context](size_t n, const std::function<void(size_t)>& call) {
+            const auto one = [](void* user, size_t i) {
+                (*static_cast<const std::function<void(size_t)>*>(user))(i);
+            };
+            ort_.drop(ort_.api->KernelContext_ParallelFor(context, one, n, 0,
+                                                          const_cast<std::function<void(size_t)>*>(&call)));
+        };
+        const auto error = node_->run(**schedule, inputs, outputs, pool);
+        return error ? ort_.failure(error->text()) : nullptr;
+    }
+
+    const Ort& ort_;
+    const std::shared_ptr<Node> node_;
+    const Positions positions_;
+};
+
+}  // namespace ascend_fuse::plugin

@@ -1,0 +1,91 @@
+// Where launches run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clock.h"
+#include "draw.h"
+#include "lowered.h"
+#include "result.h"
+#include "soc.h"
+
+namespace ascend_fuse {
+
+// Calls the function with 0 … n - 1, from several threads if it can.
+using ParallelFor = std::function<void(size_t n, const std::function<void(size_t)>& call)>;
+
+inline void serially(size_t n, const std::function<void(size_t)>& call) {
+    for (size_t i = 0; i < n; ++i) call(i);
+}
+
+// One tensor of a launch, in the order of its table of addresses.
+struct Buffer {
+    void* address = nullptr;
+    int64_t bytes = 0;
+    bool writable = false;
+};
+
+// What one launch moved, as far as the backend can tell.
+struct Traffic {
+    int64_t launches = 0, loaded_bytes = 0, stored_bytes = 0, ub_peak = 0;
+    int64_t distinct_loaded_bytes = 0, distinct_stored_bytes = 0;  // each byte of a tensor once a launch
+    int64_t kernel_ticks = 0;                                      // from the launch until it ended
+};
+
+// A launch whose block and kernel are where the backend wants them.
+class PreparedLaunch {
+  public:
+    virtual ~PreparedLaunch() = default;
+    virtual std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors,
+                                     const ParallelFor& parallel, Traffic& traffic) = 0;
+};
+
+class Backend {
+  public:
+    virtual ~Backend() = default;
+    virtual const char* name() const = 0;
+    virtual bool concurrent() const = 0;  // whether prepared launches may run in several threads at once
+    // Whether its kernels reach only memory that `allocate` gave, or another provider of the device.
+    virtual bool own_memory() const { return false; }
+    virtual std::optional<Error> upload(void*, const void*, int64_t) { return std::nullopt; }
+    // Memory that the backend's kernels reach; null when there is none left.
+    virtual void* allocate(int64_t bytes) = 0;
+    virtual void release(void* address) = 0;
+    virtual Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, const Soc& soc) = 0;
+    // Around the launches of a node: whoever wrote its inputs has ended; its launches have.
+    virtual std::optional<Error> begin() { return std::nullopt; }
+    virtual std::optional<Error> finish(Traffic&) { return std::nullopt; }
+};
+
+// Memory of a backend; empty when there was none left.
+class Block {
+  public:
+    Block() = default;
+    Block(Backend& backend, int64_t bytes)
+        : backend_(&backend), address_(backend.allocate(bytes)), bytes_(bytes) {}
+    Block(Block&& other) noexcept { *this = std::move(other); }
+    Block& operator=(Block&& other) noexcept {
+        std::swap(backend_, other.backend_);
+        std::swap(address_, other.address_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Block() {
+        if (address_) backend_->release(address_);
+    }
+    void* address() const { return address_; }
+    int64_t bytes() const { return bytes_; }
+
+  private:
+    Backend* backend_ = nullptr;
+    void* address_ = nullptr;
+    int64_t bytes_ = 0;
+};
+
+}  // namespace ascend_fuse
