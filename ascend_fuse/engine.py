@@ -95,6 +95,7 @@ class Engine:
     limits: _engine.Bounds
     _verdicts: dict[Question, _engine.Verdict] = field(default_factory=dict[Question, _engine.Verdict])
     _products: dict[Question, _engine.GemmVerdict] = field(default_factory=dict[Question, _engine.GemmVerdict])
+    _unsupported: dict[Part, tuple[str, str] | None] = field(default_factory=dict[Part, "tuple[str, str] | None"])
     _costs: dict[Part, _engine.Cost | _engine.GemmCost | None] = field(
         default_factory=dict[Part, "_engine.Cost | _engine.GemmCost | None"]
     )
@@ -118,6 +119,18 @@ class Engine:
                 verdict = _engine.judge_gemm(*_bound(fused), _pairs(parts), self.soc, self.limits, measured)
             self._products[key] = verdict
         return self._products[key]
+
+    def unsupported(self, part: Part) -> tuple[str, str] | None:
+        """Why no kernel of the chip runs the program, whatever it costs: reason code and sentence.
+
+        None as well for sizes that exceed what the engine counts: a verdict says so.
+        """
+        if part not in self._unsupported:
+            try:
+                self._unsupported[part] = _engine.unsupported(*_bound(part), self.soc)
+            except ValueError:
+                self._unsupported[part] = None
+        return self._unsupported[part]
 
     def price(self, part: Part) -> tuple[_engine.Tiling, _engine.Cost] | tuple[_engine.GemmTiling, _engine.GemmCost]:
         """One launch as a verdict takes it for what is fused."""

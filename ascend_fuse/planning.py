@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 
 from ascend_fuse.account import Outcome, account
+from ascend_fuse.blame import blamed
 from ascend_fuse.candidate import Candidate
 from ascend_fuse.choice import choose
 from ascend_fuse.engine import Engine, Part
@@ -27,7 +29,7 @@ from ascend_fuse.rule.find import find
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.rule.match import Match
 from ascend_fuse.seed import FAMILIES, seed_of, steps_of
-from ascend_fuse.verdict import Alone, Judged, candidate, judge
+from ascend_fuse.verdict import Alone, Judged, candidate, judge, unsupported
 from ascend_fuse.wanted import take
 
 CHAIN = "AF101"
@@ -79,8 +81,8 @@ class Planner:
         self.anchor_at = {n: m for m in self.anchors for n in m.nodes}  # matches of a role share no nodes
         idioms, near_idioms = find(view, rules, "idiom")
         self.near = (*near_idioms, *near_anchors)
-        self.grower = Grower(view, steps_of(view, idioms), values)
         self.estimate = Estimate(view, engine, sizes, measured)
+        self.grower = Grower(view, steps_of(view, idioms), values, partial(unsupported, self.estimate))
         self.seedable: frozenset[int] = frozenset()  # nodes that were free when the search began
         self.chosen: list[Chosen] = []
         self.candidates: dict[Candidate, None] = {}  # in the order in which they were judged, each once
@@ -212,21 +214,10 @@ class Planner:
         return tuple(found)
 
     def profile_of(self, index: int) -> Profile | Miss:
-        """What a node is by itself, also inside an idiom."""
+        """What a node is by itself, also inside an idiom, to a library's kernel as well."""
         step = self.grower.steps[index]
-        return self.grower.profile(step) if len(step.nodes) == 1 else self.grower.plain(single(self.view.nodes[index]))
-
-    def _blamed(self, steps: Sequence[Step], code: str) -> Sequence[Step]:
-        """Whose rows do not fit on chip; they leave, so that the steps around them may fuse without them."""
-        rows = [s for s in steps if self._works_on_rows(s)]
-        if code != "ub-overflow" or not rows:
-            return steps
-        self.grower.free.difference_update(n.index for s in rows for n in s.nodes)
-        return rows
-
-    def _works_on_rows(self, step: Step) -> bool:
-        profile = self.grower.profile(step)
-        return isinstance(profile, Profile) and (profile.trait.reduces or profile.trait.moves)
+        found = self.grower.profile(step) if len(step.nodes) == 1 else None
+        return found if isinstance(found, Profile) else self.grower.plain(single(self.view.nodes[index]))
 
     def verdict(self, steps: Sequence[Step], built: Built) -> Judged | Miss:
         """The engine's answer for a region that pays, else why not.
@@ -260,7 +251,7 @@ class Planner:
         """Choose the region if it pays; an `ignored` one is refused, yet kept from others as if it were chosen."""
         verdict = self.verdict(steps, built)
         if isinstance(verdict, Miss):
-            self._refuse(self._blamed(steps, verdict.code), verdict)
+            self._refuse(blamed(self.grower, steps, verdict), verdict)
             return False
         if ignored:
             self._claim(steps)

@@ -13,6 +13,8 @@ from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Figure, Miss
 from ascend_fuse.region.build import Built
 
+LACKING = {"dtype-unsupported": "dtype", "op-unsupported": "op"}  # figures of what no kernel runs
+
 
 @dataclass(frozen=True, slots=True)
 class Alone:
@@ -77,11 +79,22 @@ def _refusal(v: _engine.Verdict | _engine.GemmVerdict, measured: int) -> Miss:
         figures |= {"cores_before": v.cores_before, "cores_after": v.cores_after}
     elif v.code == "conversion-cost":
         figures |= {"cast_us": round(v.cost.cast_us, 3)}
-    elif v.code == "dtype-unsupported":
-        figures = {"dtype": v.message.partition(" ")[0]}
+    elif v.code in LACKING:
+        figures = _lacking(v.code, v.message)
     if measured and "before_us" in figures:
         figures |= {"measured": measured}
     return Miss(v.code, v.message, -1, figures)
+
+
+def unsupported(estimate: Estimate, built: Built) -> Miss | None:
+    """Why no kernel of the chip runs the program, whatever it costs."""
+    found = estimate.engine.unsupported(estimate.part(built))
+    return None if found is None else Miss(*found, -1, _lacking(*found))
+
+
+def _lacking(code: str, message: str) -> dict[str, Figure]:
+    """The figure with which the engine begins a sentence about what no kernel runs."""
+    return {LACKING[code]: message.partition(" ")[0]}
 
 
 def tiling_of(v: _engine.Verdict | _engine.GemmVerdict) -> Tiling | ProductTiling:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ascend_fuse.plan import Plan
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Built
 from ascend_fuse.region.profile import Profile
@@ -15,22 +16,28 @@ if TYPE_CHECKING:
     from ascend_fuse.planning import Planner
 
 
+def wanted(plan: Plan, path: str, positions: Sequence[int]) -> dict[frozenset[int], str]:
+    """The nodes of the plan's regions in a scope, as they are counted after the cleanup, with their programs."""
+    now = {old: k for k, old in enumerate(positions)}
+    return {frozenset(now[n] for n in r.nodes if n in now): r.program for r in plan.regions if r.graph == path}
+
+
 def take(planner: Planner, nodes: frozenset[int], program: str) -> None:
     """Build and judge one region of a saved plan, which has that program."""
-    wanted = list(dict.fromkeys(planner.grower.steps[n] for n in sorted(nodes) if n in planner.grower.steps))
-    if not planner.grower.free.issuperset(nodes) or any(n.index not in nodes for s in wanted for n in s.nodes):
-        _lack(planner, wanted, {}, "a node of it is in no step or in another region")
+    steps = list(dict.fromkeys(planner.grower.steps[n] for n in sorted(nodes) if n in planner.grower.steps))
+    if not planner.grower.free.issuperset(nodes) or any(n.index not in nodes for s in steps for n in s.nodes):
+        _lack(planner, steps, {}, "a node of it is in no step or in another region")
         return
     refused: dict[int, Miss] = {}
-    closed = whole(planner, wanted, refused, len(wanted), program)
+    closed = whole(planner, steps, refused, len(steps), program)
     if isinstance(closed, Miss):
-        _lack(planner, wanted, refused, closed.message)
+        _lack(planner, steps, refused, closed.message)
     else:
         planner.judge(*closed, ignored=False)
 
 
 def whole(
-    planner: Planner, wanted: Sequence[Step], refused: dict[int, Miss], tries: int, program: str = ""
+    planner: Planner, steps: Sequence[Step], refused: dict[int, Miss], tries: int, program: str = ""
 ) -> tuple[list[Step], Built] | Miss:
     """The steps, which are in no region, as one program: grown as always, with nothing else free to join.
 
@@ -38,14 +45,14 @@ def whole(
     programs that differ in axes of size 1: the first that gives `program`, else the first of all.
     """
     grower = planner.grower
-    nodes = {n.index for s in wanted for n in s.nodes}
+    nodes = {n.index for s in steps for n in s.nodes}
     found: tuple[list[Step], Built] | None = None
     failed: Miss | None = None
     free, grower.free = grower.free, nodes
-    for seed in _seeds(planner, wanted, nodes)[:tries]:
-        growth = grower.grow(seed, wanted)
+    for seed in _seeds(planner, steps, nodes)[:tries]:
+        growth = grower.grow(seed, steps)
         closed = grower.close(growth.steps, growth.refused)
-        if not isinstance(closed, Miss) and len(closed[0]) == len(wanted):
+        if not isinstance(closed, Miss) and len(closed[0]) == len(steps):
             found = found or closed
             if program in ("", planner.estimate.part(closed[1])[0]):
                 found = closed

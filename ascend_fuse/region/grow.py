@@ -14,7 +14,7 @@ from ascend_fuse.region.along import along
 from ascend_fuse.region.build import Built
 from ascend_fuse.region.convex import Reach
 from ascend_fuse.region.epilogue import Epilogue
-from ascend_fuse.region.profile import TRANSPOSE, Profile, Programs, at_step
+from ascend_fuse.region.profile import TRANSPOSE, Profile, Programs, Unsupported, at_step
 from ascend_fuse.region.refusal import not_convex, refusal
 from ascend_fuse.region.space import Space, mismatch
 from ascend_fuse.region.step import Step, order
@@ -55,15 +55,20 @@ class Growth:
 
 
 class Grower:
-    """Grows regions over one view. `steps` by node index; a node without a step is never joined."""
+    """Grows regions over one view. `steps` by node index; a node without a step is never joined.
 
-    def __init__(self, view: View, steps: Sequence[Step], values: Mapping[str, ShapeValue]) -> None:
+    Neither is a step that is `unsupported` by itself.
+    """
+
+    def __init__(
+        self, view: View, steps: Sequence[Step], values: Mapping[str, ShapeValue], unsupported: Unsupported
+    ) -> None:
         self.view = view
         self.values = values
         self.steps = {n.index: s for s in steps for n in s.nodes}
         self.reach = Reach(view)
         self.free = set(self.steps)
-        self.programs = Programs(view, values)
+        self.programs = Programs(view, values, unsupported)
         self.profile = self.programs.profile
         self.plain = self.programs.plain
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ascend_fuse.graph.value import ShapeValue
@@ -23,6 +23,7 @@ from ascend_fuse.region.table import trait
 from ascend_fuse.region.trait import Trait
 
 TRANSPOSE = "Transpose"
+Unsupported = Callable[[Built], Miss | None]  # why no kernel of the chip runs the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,9 @@ class Profile:
 class Programs:
     """The programs over one view."""
 
-    def __init__(self, view: View, values: Mapping[str, ShapeValue]) -> None:
+    def __init__(self, view: View, values: Mapping[str, ShapeValue], unsupported: Unsupported) -> None:
         self.view = view
+        self.unsupported = unsupported
         self.values = values
         self._signatures = Signatures(view, values)
         self._profiles: dict[int, Profile | Miss] = {}  # by step
@@ -54,11 +56,15 @@ class Programs:
         """What the step is, or why it can be in no region."""
         found = self._profiles.get(step.index)
         if found is None:
-            found = self._profiles[step.index] = self.plain(step)
+            found = self.plain(step)
+            if isinstance(found, Profile) and not found.trait.view and not found.trait.literal:
+                miss = self.unsupported(found.alone)
+                found = found if miss is None else at_step(miss, step)
+            self._profiles[step.index] = found
         return found
 
     def plain(self, step: Step) -> Profile | Miss:
-        """The same, not remembered: for the nodes of an idiom one by one."""
+        """What the step is to a library's kernel as well; not remembered."""
         kind, names = self._signatures.of(step)
         first = self._kinds.get(kind)
         if first is None:

@@ -151,14 +151,21 @@ BESIDE = {
 @pytest.mark.parametrize("beside", BESIDE)
 @pytest.mark.parametrize("op", ["Add", "Mul"])
 def test_sizes_that_are_known_at_run_time(beside: str, op: str) -> None:
-    """Scalars, values of a channel, the gate of a squeeze-excite, a residual."""
+    """Scalars, values of a channel, the gate of a squeeze-excite, a residual.
+
+    What differs along the image's rows only broadcasts inside of a product's row, which its kernel does not do.
+    """
     text = model(
         f"g (float[n,64,h,w] x, float[128,64,1,1] k, float[128] b, {beside} r) => (float[n,128,h,w] y) "
         f"{{ p = Conv (x, k, b)\n s = {op} (p, r)\n t = HardSwish (s)\n y = Add (t, p) }}"
     )
     result = ascend_fuse.optimize(text)
     region = only(result.plan)
-    assert len(region.nodes) == 4 and BESIDE[beside].replace("[d2, 1]", "[d2, 1]") in region.program
+    if beside == "float[h,1]":
+        assert len(region.nodes) == 3 and told(result.plan, "p")["op-unsupported"].miss.figures == {"op": "broadcast"}
+    else:
+        assert len(region.nodes) == 4
+    assert BESIDE[beside].replace("[d2, 1]", "[d2, 1]") in region.program
     for seed, size in enumerate((3, 5)):
         feeds = feeds_of(text, seed=seed, size=size)
         assert_equal(run(text, feeds), run(result.model, feeds), beside)

@@ -103,12 +103,29 @@ PRODUCT_CASES = (
         "function-opset", "y", CALL, ('["" : 16]', '["" : 17]'), {"opset": 16},
     ),
 )  # fmt: skip
-CASES = (*NODE_CASES, *PRODUCT_CASES)
+# What the language says and no kernel of the chip runs: each step is refused by itself or, where only the region makes
+# it so, by the region's verdict. What is around it fuses.
+LACKING_CASES = (
+    Case(
+        "dtype-unsupported", "a",
+        "g (int16[4,256,1024] x) => (float16[4,256,1024] y) { a = Cast <to = 10> (x)\n b = Relu (a)\n y = Tanh (b) }",
+        {"soc": "Ascend910B3"}, {"dtype": "i16"}, {"soc": "Ascend910A"}, label="cast",
+    ),
+    Case(
+        "op-unsupported", "a",
+        f"g ({T} x, float[256,1024] r) => ({T} y) <float ratio = {{0.3}}, bool train = {{1}}> "
+        "{ a = Dropout <seed = 3> (r, ratio, train)\n b = Add (x, a)\n y = Tanh (b) }",
+        ("float[256,1024] r", f"{T} r"), {"op": "random_keep"}, label="repeated-mask",
+    ),
+)  # fmt: skip
+CASES = (*NODE_CASES, *PRODUCT_CASES, *LACKING_CASES)
 
 SENTENCES = {
     "op-unsupported-domain": "com.example.Odd is not ours",
     "op-unsupported-operator": "Tan is in no family's table",
     "op-unsupported-newer-than-opset": "opset 8 has no Erf",
+    "op-unsupported-repeated-mask": "random_keep of a repeated mask on Ascend910B3",
+    "dtype-unsupported-cast": "i16 cast to f16 on Ascend910A",
     "attribute-unsupported": "the axes are not constant",
     "attribute-unsupported-product": "MatMul of a vector",
     "dtype-unsupported-no-type-of-ours": "Relu on f64",
@@ -188,7 +205,15 @@ def test_the_sentence_and_its_figures(case: Case, late: Path, tmp_path: Path) ->
         assert any(abs(figure - v) <= 0.011 for v in held), (figure, miss.figures)
 
 
-@pytest.mark.parametrize("case", PRODUCT_CASES, ids=ident)
+@pytest.mark.parametrize("case", LACKING_CASES, ids=ident)
+def test_what_is_around_a_step_that_no_kernel_runs_fuses(case: Case) -> None:
+    (region,) = case.plan().regions
+    assert [name[-2] for name in region.names] == ["b", "y"]
+    (region,) = case.changed().regions
+    assert [name[-2] for name in region.names] == ["a", "b", "y"]
+
+
+@pytest.mark.parametrize("case", (*PRODUCT_CASES, *LACKING_CASES), ids=ident)
 def test_one_change_and_it_goes(case: Case, tmp_path: Path) -> None:
     miss = told(on_its_chip(case, tmp_path).plan(), case.node)[case.code].miss
     fixed = {k: v for k, v in case.figures.items() if v is not ...}
