@@ -18,6 +18,7 @@ CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT = "default"
 
 Weights = Literal["copy", "link"]
+Verify = bool | Literal["kernels"]  # on the CPU provider; also through the kernels
 Value = str | int | float | bool | tuple[str, ...]
 Read = Callable[[object], Value]  # raises ValueError that says what was expected
 
@@ -42,7 +43,7 @@ class Settings:
     weights: Weights = "copy"
     cleanup: bool = True
     inline_functions: bool = False
-    verify: bool = False
+    verify: Verify = False
     jobs: int = 1
 
 
@@ -63,6 +64,17 @@ def _texts(value: object) -> tuple[str, ...]:
     if not all(isinstance(i, str) and i for i in items):
         raise ValueError("a list of texts")
     return tuple(cast("list[str]", items))
+
+
+def _verify(value: object) -> Verify:
+    """What is verified: nothing, on the CPU provider, or also through the kernels."""
+    if value == "kernels":
+        return "kernels"
+    if value in ("no", "cpu"):
+        return value == "cpu"
+    if not isinstance(value, bool):
+        raise ValueError('true, false or "kernels"')
+    return value
 
 
 def _switch(value: object) -> bool:
@@ -102,7 +114,7 @@ OPTIONS: Mapping[str, Read] = {
     "launch_us": _number(0, 1000), "min_gain": _number(0, 1), "min_gain_us": _number(0, 1e6),
     "ub_reserve": _number(0, 0.95), "l1_reserve": _number(0, 0.95), "min_tile_k": _integer(4096),
     "streams": _integer(2), "profile": _path, "weights": _weights, "cleanup": _switch,
-    "inline_functions": _switch, "verify": _switch, "jobs": _integer(1024),
+    "inline_functions": _switch, "verify": _verify, "jobs": _integer(1024),
 }  # fmt: skip
 BOUNDS = ("launch_us", "min_gain", "min_gain_us", "ub_reserve", "l1_reserve", "min_tile_k", "streams")
 INTEGERS = ("min_tile_k", "streams", "jobs")

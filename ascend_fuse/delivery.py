@@ -18,6 +18,7 @@ from ascend_fuse.graph.save import save_bytes, save_model
 from ascend_fuse.graph.target import check_apart, check_file, check_target, is_read_only, is_same
 
 if TYPE_CHECKING:
+    from ascend_fuse.preparation import Preparation
     from ascend_fuse.verify.result import Verification
 
 
@@ -92,9 +93,12 @@ def check_verifiable(source: Path | None) -> Path:
     return source
 
 
-def compare(model: ModelProto, source: Path, target: Path | None, sizes: Mapping[str, int]) -> Verification:
+def compare(
+    model: ModelProto, source: Path, target: Path | None, sizes: Mapping[str, int], kernels: Preparation | None
+) -> Verification:
     """Run the source and the model, under a temporary name beside it where its data files are.
 
+    `kernels`: the chip whose kernels run the model as well, if they agree on the CPU provider.
     Raises VerificationError when one of them does not run, UsageError when nothing can be written there.
     """
     from ascend_fuse.verify.compare import verify
@@ -104,7 +108,12 @@ def compare(model: ModelProto, source: Path, target: Path | None, sizes: Mapping
     known = size_names(model)
     try:
         save_model(model, probe)
-        found = verify(source, probe, sizes={name: n for name, n in sizes.items() if name in known})
+        given = {name: n for name, n in sizes.items() if name in known}
+        found = verify(source, probe, sizes=given)
+        if kernels is not None and found.ok:
+            from ascend_fuse.verify.kernels import verify_kernels
+
+            found = replace(found, kernels=verify_kernels(source, probe, kernels, given))
     except VerificationError as e:
         what, where = (text.replace(str(probe), "the fused model") for text in (e.what, e.where))
         raise VerificationError(what, where=where, do=e.do) from e

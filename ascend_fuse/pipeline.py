@@ -10,7 +10,7 @@ from typing import Any
 
 from onnx import ModelProto
 
-from ascend_fuse.config import DEFAULT_SOC, Settings, Weights, check_settings
+from ascend_fuse.config import DEFAULT_SOC, Settings, Verify, Weights, check_settings
 from ascend_fuse.delivery import Delivery
 from ascend_fuse.emit.inline import count_fused, inline_model, recorded
 from ascend_fuse.error import UsageError
@@ -37,7 +37,7 @@ def optimize(
     weights: Weights = "copy",
     cleanup: bool = True,
     inline_functions: bool = False,
-    verify: bool = False,
+    verify: Verify = False,
     in_place: bool = False,
     skip_unchanged: bool = False,
     reports: PathText | Sequence[PathText] = (),
@@ -81,7 +81,7 @@ def apply(
     rules: PathText | Sequence[PathText] = (),
     profile: PathText = "",
     weights: Weights = "copy",
-    verify: bool = False,
+    verify: Verify = False,
     in_place: bool = False,
     reports: PathText | Sequence[PathText] = (),
     progress: Progress | None = None,

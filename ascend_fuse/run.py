@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from onnx import ModelProto
 
 from ascend_fuse import __version__
+from ascend_fuse.account import Outcome
 from ascend_fuse.candidate import Candidate
 from ascend_fuse.claim import claims
 from ascend_fuse.cleanup.claim import cleanups
@@ -37,6 +38,7 @@ from ascend_fuse.proof.structure import Numbers, prove_structure, signature
 from ascend_fuse.review import Review
 from ascend_fuse.rule.load import RuleSet
 from ascend_fuse.summary import Planned, candidates, digest, misses, regions, removed, times_of, totals
+from ascend_fuse.wanted import wanted
 
 Progress = Callable[[str, int, int], None]
 Survey = Callable[[Mapping[str, int]], tuple[Sizes, list[Planned]]]  # sizes that differ from those of the options
@@ -126,6 +128,19 @@ class Run:
         prove_programs(*claims(planned, self.rules))
         return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
 
+    @collecting_seldom()
+    def fuse_by(self, plan: Callable[[Planner], Outcome]) -> int:
+        """Fuse what `plan` chooses in each scope of the original graph, and prove it; how many nodes are fused."""
+        self._open(anew=True)
+        inferred = infer(self.model)
+        self.sizes = Sizes(self.options.dims, by_use(self.model.graph))
+        before = signature(self.model, self.numbers)
+        planned = self._plan_scopes(inferred, {}, None, plan)
+        self._edit(planned, ())
+        prove_structure(before, signature(self.model, self.numbers))
+        prove_programs(*claims(planned, self.rules))
+        return sum(len(p.fused) for p in planned)
+
     def survey(self) -> tuple[Survey, tuple[str, ...]]:
         """Clean the model and give what plans it at any sizes, as `fuse` would; nothing is fused. With notes."""
         notes = self._open(anew=True)
@@ -204,7 +219,11 @@ class Run:
         return self._views[scope.path]
 
     def _plan_scopes(
-        self, inferred: Mapping[str, Inference], positions: Mapping[str, Sequence[int]], only: Plan | None
+        self,
+        inferred: Mapping[str, Inference],
+        positions: Mapping[str, Sequence[int]],
+        only: Plan | None,
+        plan: Callable[[Planner], Outcome] = Planner.run,
     ) -> list[Planned]:
         launches = launches_by_scope(self.model)
         functions = Functions(self.model)
@@ -219,7 +238,7 @@ class Run:
             planner = Planner(
                 view, own, inference.sure_values, self.rules, self.engine, self.sizes, self.measured.times
             )
-            outcome = planner.run() if only is None else planner.run(_wanted(only, scope.path, at))
+            outcome = plan(planner) if only is None else planner.run(wanted(only, scope.path, at))
             planned.append(Planned(scope, view, inference, outcome, at, times_of(scope.path, functions, times)))
         return planned
 
@@ -267,12 +286,6 @@ class Run:
             self.options.bounds, self.options.select, self.options.ignore, cleaned, fused, left, *estimate,
             {r.code: r.name for r in self.rules.rules}, self.sizes.undeclared,
         )  # fmt: skip
-
-
-def _wanted(plan: Plan, path: str, positions: Sequence[int]) -> dict[frozenset[int], str]:
-    """The nodes of the plan's regions in a scope, as they are counted after the cleanup, with their programs."""
-    now = {old: k for k, old in enumerate(positions)}
-    return {frozenset(now[n] for n in r.nodes if n in now): r.program for r in plan.regions if r.graph == path}
 
 
 def _check_sizes(dims: Mapping[str, int], inference: Inference, where: str = "--dim") -> None:

@@ -136,7 +136,8 @@ def _fuse(
     target = None if unchanged and task.skip_unchanged else delivery.target
     verification = None
     if task.settings.verify:
-        verification = compare(model, check_verifiable(delivery.source), target, ready.options.dims)
+        kernels = ready if task.settings.verify == "kernels" else None
+        verification = compare(model, check_verifiable(delivery.source), target, ready.options.dims, kernels)
     if target is not None and (verification is None or verification.ok):
         notes += tuple(p.note() for p in placings)
     result = Result(plan, model, target, verification, notes, unchanged, candidates)

@@ -9,6 +9,7 @@ import typer
 from ascend_fuse.cli.catalogue import rules_command, soc_command
 from ascend_fuse.cli.compare import diff_command, verify_command
 from ascend_fuse.cli.configuration import config_app
+from ascend_fuse.cli.doctor import doctor_command
 from ascend_fuse.cli.explain import explain_command
 from ascend_fuse.cli.inline import inline_command
 from ascend_fuse.cli.main import DEBUG
@@ -51,4 +52,5 @@ app.command("inline")(inline_command)
 app.command("verify")(verify_command)
 app.command("rules")(rules_command)
 app.command("soc")(soc_command)
+app.command("doctor")(doctor_command)
 app.add_typer(config_app, name="config")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ascend_fuse.cli.option import DimOption, FormatOption, parse_dims
+from ascend_fuse.cli.option import DimOption, FormatOption, configured, parse_dims
+from ascend_fuse.config import Config
 from ascend_fuse.report.page import Format
 
 EXIT_GATE = 1
@@ -34,14 +36,21 @@ def diff_command(
         raise typer.Exit(EXIT_GATE)
 
 
+@configured("soc")
 def verify_command(
     a: First,
     b: Second,
     dim: DimOption = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random inputs.")] = 0,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Run B through the kernels too, emulated.")] = False,
     form: FormatOption = Format.TEXT,
+    *,
+    config: Config,
 ) -> None:
-    """Run two models on ONNX Runtime with equal random inputs and compare their outputs bit by bit."""
+    """Run two models on ONNX Runtime with equal random inputs and compare their outputs bit by bit.
+
+    With --kernels, B also runs on the kernels of the chip --soc, each fused node within the bound of its program.
+    """
     sizes = parse_dims(dim or ())
     from ascend_fuse.report.render import show
     from ascend_fuse.report.verification import verification_page
@@ -49,6 +58,11 @@ def verify_command(
 
     check_sizes(a, sizes)
     found = verify(a, b, sizes=sizes or None, seed=seed)
+    if kernels and found.ok:
+        from ascend_fuse.preparation import prepare
+        from ascend_fuse.verify.kernels import verify_kernels
+
+        found = replace(found, kernels=verify_kernels(a, b, prepare(config.settings), sizes, seed))
     show(verification_page(found), form)
     if not found.ok:
         raise typer.Exit(EXIT_VERIFICATION)

@@ -97,6 +97,13 @@ def _run(args: list[str]) -> int:
     return code
 
 
+def _spelled(args: Sequence[str]) -> list[str]:
+    """The arguments as typer takes them: no --debug, and a value for --verify, which may stand without one."""
+    plain = args.index("--") if "--" in args else len(args)
+    short = {"--verify": "--verify=cpu", "--no-verify": "--verify=no"}
+    return [short.get(a, a) if k < plain else a for k, a in enumerate(args) if a != DEBUG]
+
+
 def _misused(error: Any) -> int:
     """Tells an error of the command line itself; without any arguments, the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -146,7 +153,7 @@ def app_main(argv: Sequence[str] | None = None) -> int:
             args = list(sys.argv[1:] if argv is None else argv)
             debug = DEBUG in args  # taken out here, so that it may stand anywhere
             try:
-                return _run([a for a in args if a != DEBUG])
+                return _run(_spelled(args))
             except BrokenPipeError:  # the reader has what it wanted (`| head`)
                 silence(sys.stdout)
                 return EXIT_DONE

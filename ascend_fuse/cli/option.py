@@ -36,6 +36,14 @@ class Weights(StrEnum):
     LINK = "link"
 
 
+class Verify(StrEnum):
+    """What a fused model is compared on; --verify by itself is cpu, --no-verify is no."""
+
+    NO = "no"
+    CPU = "cpu"
+    KERNELS = "kernels"
+
+
 FormatOption = Annotated[Format, typer.Option("--format", help="How standard output is laid out.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
 InPlaceOption = Annotated[bool, typer.Option("--in-place", help="Write over MODEL.")]
@@ -91,7 +99,12 @@ SETTINGS: dict[str, object] = {
     "inline_functions": _option(
         bool, "--inline-functions/--no-inline-functions", "Expand model-local functions first.", "no"
     ),
-    "verify": _option(bool, "--verify/--no-verify", "Run both models on ONNX Runtime and compare.", "no"),
+    "verify": _option(
+        Verify,
+        "--verify",
+        "Run both models and compare: on ONNX Runtime's CPU provider (also without a value), with kernels also there.",
+        "no",
+    ),
     "jobs": _option(int, "--jobs", "Processes, for several models.", "1", metavar="N"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ascend_fuse.report import quantity
+from ascend_fuse.report.kernels import kernel_lines, kernel_sections, kernels_json
 from ascend_fuse.report.page import Page, Section, Table
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def verification_json(v: Verification) -> dict[str, object]:
         "interface": list(v.interface),
         "outputs": [_output_json(o) for o in v.outputs],
         "notes": list(v.notes),
+        "kernels": None if v.kernels is None else kernels_json(v.kernels),
     }
 
 
@@ -55,13 +57,16 @@ def _sizes(v: Verification) -> str:
 def summary(v: Verification) -> Section:
     """The verdict in a line, for the report of a run that was verified; what differs below it."""
     how = "; ".join(filter(None, (_sizes(v), quantity.counted(v.runs, "run"), f"seed {v.seed}")))
-    verdict = "Verified: bitwise equal" if v.ok else "NOT equal, no model written"
-    return Section("Verification", (f"{verdict} on ONNX Runtime; {how}.", *v.failures(), *v.notes))
+    bitwise = all(o.equal for o in v.outputs) and not v.interface
+    verdict = "Verified: bitwise equal" if bitwise else "NOT equal, no model written"
+    through = () if v.kernels is None else kernel_lines(v.kernels)
+    return Section("Verification", (f"{verdict} on ONNX Runtime; {how}.", *through, *v.failures(), *v.notes))
 
 
 def verification_page(v: Verification) -> Page:
     """What was compared, how, and what differs."""
-    verdict = "Equal: same interface, bitwise the same outputs." if v.ok else "Different."
+    bitwise = "Equal: same interface, bitwise the same outputs."
+    verdict = bitwise if v.ok else "Different."
     how = f"ONNX Runtime, CPU, optimisations off; {quantity.counted(v.runs, 'run')}, seed {v.seed}"
     if v.sizes:
         how += f"; {_sizes(v)}"
@@ -70,6 +75,8 @@ def verification_page(v: Verification) -> Page:
         sections.append(Section("Interface", v.interface))
     if v.outputs:
         sections.append(_outputs(v))
+    if v.kernels is not None:
+        sections += kernel_sections(v.kernels)
     if v.notes:
         sections.append(Section("Notes", v.notes))
     return Page("ascend-fuse: verification", tuple(sections), verification_json(v))

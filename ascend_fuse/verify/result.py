@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ascend_fuse.verify.kernel_result import KernelVerification
+
 
 @dataclass(frozen=True, slots=True)
 class OutputComparison:
@@ -73,13 +75,15 @@ class Verification:
     seed: int
     runs: int
     random_nodes: int
+    kernels: KernelVerification | None = None  # the second model through the kernels, if it was run there
 
     @property
     def ok(self) -> bool:
-        return not self.interface and bool(self.outputs) and all(output.equal for output in self.outputs)
+        through = self.kernels is None or self.kernels.ok
+        return through and not self.interface and bool(self.outputs) and all(o.equal for o in self.outputs)
 
     def failures(self) -> tuple[str, ...]:
         """One sentence for each finding; empty if `ok`."""
         unequal = tuple(output.sentence() for output in self.outputs if not output.equal)
         nothing = () if self.outputs else ("no output was compared",)
-        return self.interface + unequal + nothing
+        return self.interface + unequal + nothing + (self.kernels.failures() if self.kernels else ())

@@ -17,12 +17,12 @@ from ascend_fuse.error import VerificationError
 from ascend_fuse.graph.load import read_model
 from ascend_fuse.verify.walk import all_nodes
 
-_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
-_SILENT = 4  # ONNX Runtime's log severity: what fails is raised as well, and told in our words
+EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
+SILENT = 4  # ONNX Runtime's log severity: what fails is raised as well, and told in our words
 
 
 @cache
-def _runtime_errors() -> tuple[type[Exception], ...]:
+def runtime_errors() -> tuple[type[Exception], ...]:
     """ONNX Runtime's own exceptions, which have no common class."""
     state = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state"))
     own = [value for value in state.values() if isinstance(value, type) and issubclass(value, Exception)]
@@ -42,15 +42,15 @@ class Runner:
         self.where = where
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = _SILENT
+        options.log_severity_level = SILENT
         # Prepacking copies each weight: over the memory of a machine that holds the weights once.
         options.add_session_config_entry("session.disable_prepacking", "1")
         if folder is not None:
-            options.add_session_config_entry(_EXTERNAL_FOLDER, str(folder.resolve()))
+            options.add_session_config_entry(EXTERNAL_FOLDER, str(folder.resolve()))
         source = str(model) if isinstance(model, Path) else model.SerializeToString()
         try:
             self._session: Any = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-        except _runtime_errors() as error:
+        except runtime_errors() as error:
             raise _unloadable(model, where, error) from error
         self.outputs: tuple[str, ...] = tuple(output.name for output in self._session.get_outputs())
 
@@ -58,9 +58,9 @@ class Runner:
         """The outputs by name: arrays, or lists for sequences.  Raises VerificationError if the run fails."""
         try:
             return dict(zip(self.outputs, self._session.run(None, dict(values)), strict=True))
-        except _runtime_errors() as error:
+        except runtime_errors() as error:
             raise VerificationError(
-                f"does not run: {_first_line(error)}",
+                f"does not run: {first_line(error)}",
                 where=self.where,
                 do="it runs on other inputs, if at all",
             ) from error
@@ -72,7 +72,7 @@ def _unloadable(model: Path | onnx.ModelProto, where: str, error: Exception) -> 
         advice = "bfloat16 has no CPU kernels: verify a float32 or float16 export of the same model"
     else:
         advice = "verify where every operator of the model has a kernel, or leave verification out"
-    what = f"not runnable: ONNX Runtime's CPU provider cannot load it: {_first_line(error)}"
+    what = f"not runnable: ONNX Runtime's CPU provider cannot load it: {first_line(error)}"
     return VerificationError(what, where=where, do=advice)
 
 
@@ -86,5 +86,5 @@ def uses_bfloat16(model: onnx.ModelProto) -> bool:
     return TensorProto.BFLOAT16 in types
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -31,7 +31,7 @@ SOURCES: dict[str, tuple[object, str, str, tuple[object, object, object]]] = {
     "weights": ("link", "copy", '"link"', ("link", "copy", "link")),
     "cleanup": (True, "0", "true", (True, False, True)),
     "inline_functions": (False, "TRUE", "false", (False, True, False)),
-    "verify": (False, "1", "false", (False, True, False)),
+    "verify": (False, "kernels", "false", (False, "kernels", False)),
     "jobs": (2, "3", "4", (2, 3, 4)),
 }
 
