@@ -20,9 +20,9 @@ MARGIN = 4.0  # times what errors of the nodes' bounds did to an output, tried o
 def check_node(
     fused: FusedNode, values: Mapping[str, Any], session_key: int, saturates: bool
 ) -> tuple[NodeCheck, dict[str, Array]]:
-    """The node on the inputs that it had, and the bound of each of its outputs by name; `saturates`: as in `bounds`.
+    """The node on the inputs that it had, and by name the error that each of its outputs may have.
 
-    Masks that it drew follow from the key of the session, whose first run it was.
+    That is the bound; where it is infinite, what came. `saturates`: as in `bounds`. Masks that it drew follow from the key of the session, whose first run it was.
     """
     program = parse_program(fused.program)
     read = [values[n] for n in fused.node.input]
@@ -34,14 +34,17 @@ def check_node(
     for name, (right, bound) in zip(fused.node.output, wanted, strict=True):
         if not name:
             continue
-        found, errors[name] = values[name], bound
+        found = values[name]
         if (found.shape, found.dtype) != (right.shape, right.dtype):
             note = f"{found.dtype}{list(found.shape)} where the program gives {right.dtype}{list(right.shape)}"
             continue
         elements += found.size
         beyond += int(np.count_nonzero(outside(found, right, bound)))
         free += int(np.count_nonzero(np.isinf(bound)))
-        apart = np.where(np.isinf(bound), 0.0, distance(found, right))
+        apart = distance(found, right)
+        # Where anything may come, what came is what the model's outputs have to bear.
+        errors[name] = np.where(np.isinf(bound), np.where(np.isinf(apart), 0.0, apart), bound)
+        apart = np.where(np.isinf(bound), 0.0, apart)
         largest = max(largest, float(np.max(apart, initial=0.0)))
         with np.errstate(all="ignore"):
             share = max(share, float(np.max(np.where(apart > 0, apart / bound, 0.0), initial=0.0)))

@@ -133,7 +133,6 @@ class _Check:
         noise: dict[str, Array] = {}
         for name, (dtype, bound) in self.errors.items():
             if dtype.kind not in "iub":
-                finite = np.where(np.isinf(bound), 0.0, bound)
-                noise[name] = (finite * rng.choice((-1.0, 1.0), finite.shape)).astype(dtype)
+                noise[name] = (bound * rng.choice((-1.0, 1.0), bound.shape)).astype(dtype)
         runner = Runner(with_noise(self.model, noise), str(self.path), self.path.parent)
         return runner.run({**self.feed.values, **{noise_name(n): a for n, a in noise.items()}})

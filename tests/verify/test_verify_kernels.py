@@ -100,6 +100,19 @@ def test_masks_that_kernels_drew_go_into_the_reference(tmp_path: Path) -> None:
     assert "random" in found.notes[0]
 
 
+def test_where_a_bound_says_nothing_outputs_bear_what_came(tmp_path: Path) -> None:
+    """A root at zero may be no number beside it, and so the whole row behind it may be anything."""
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[b,70] x) => (float[b,70] y) { a = Relu(x)
+     t = Sqrt(a)
+     y = Softmax<axis=-1>(t) }"""
+    path = written(text, tmp_path)
+    found = verify_kernels(path, fused(path), prepare(Settings()), {"b": 3})
+    assert found.ok, found.failures()
+    assert sum(n.free for n in found.nodes) > 0
+    assert found.outputs[0].allowed < 1e-6
+
+
 def test_each_node_by_itself(layer: Path) -> None:
     model = onnx.load(layer)
     assert launch_each(model, prepare(Settings())) == 7
