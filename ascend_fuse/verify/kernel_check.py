@@ -22,7 +22,8 @@ def check_node(
 ) -> tuple[NodeCheck, dict[str, Array]]:
     """The node on the inputs that it had, and by name the error that each of its outputs may have.
 
-    That is the bound; where it is infinite, what came. `saturates`: as in `bounds`. Masks that it drew follow from the key of the session, whose first run it was.
+    That is the bound; where it is infinite, what came. `saturates`: as in `bounds`. Masks that it drew follow from the
+    key of the session, whose first run it was.
     """
     program = parse_program(fused.program)
     read = [values[n] for n in fused.node.input]
