@@ -12,4 +12,5 @@
 #include "queue.h"
 #include "reduce.h"
 #include "sync.h"
+#include "transpose.h"
 #include "vector_unary.h"

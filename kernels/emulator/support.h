@@ -94,6 +94,7 @@ inline constexpr Support brcb = {0, moved & ~k_bf16, 0, moved, all};
 inline constexpr Support gather = {0, moved & ~k_bf16, (moved & ~k_bf16) | bytes, moved, all};
 inline constexpr Support copy = {0, 0, moved, moved, all};
 inline constexpr Support reduce = {k_f16, floats, floats, floats, words | floats};
+inline constexpr Support transpose = {shorts | k_f16, words | floats, words | floats, words | floats, moved};
 }  // namespace support
 
 template <typename T>

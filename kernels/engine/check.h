@@ -130,8 +130,8 @@ inline std::optional<Error> check_slice(const Instr& instr, const Dim& from, con
 
 inline std::optional<Error> check_move(const Program& program, const Instr& instr, const Dims& result) {
     const Op& op = instr.entry();
-    if (!op.is("broadcast") && program.family == Family::elementwise)
-        return wrong(op.name + " needs a rowwise program");
+    const bool within = op.is("broadcast") || op.is("copy");
+    if (!within && !program.has_row()) return wrong(op.name + " needs a rowwise program");
     if (op.is("concat")) return check_concat(program, instr, result);
     const Dims& from = program.values[static_cast<size_t>(instr.operands[0].value)].extents;
     const size_t kept = op.is("slice") ? result.size() - 1 : result.size();
@@ -142,9 +142,20 @@ inline std::optional<Error> check_move(const Program& program, const Instr& inst
     return std::nullopt;
 }
 
+// One row of the space, alike for all of them.
+inline std::optional<Error> check_index(const Program& program, const Dims& result) {
+    if (program.family == Family::elementwise) return wrong("index needs a rowwise program");
+    const auto lead = static_cast<size_t>(program.lead_rank());
+    for (size_t i = 0; i < result.size(); ++i)
+        if (i < lead ? !result[i].is_one() : result[i] != program.space[i])
+            return wrong("index gives a row of the space, the line says " + print_extents(result));
+    return std::nullopt;
+}
+
 inline std::optional<Error> check_extents(const Program& program, const Instr& instr, const Dims& result) {
     const Op& op = instr.entry();
     if (op.kind == OpKind::random) return std::nullopt;
+    if (op.kind == OpKind::index) return check_index(program, result);
     if (op.kind == OpKind::product) return check_product(program, instr, result);
     if (op.kind == OpKind::move) return check_move(program, instr, result);
     Dims expected(result.size());
@@ -158,7 +169,7 @@ inline std::optional<Error> check_extents(const Program& program, const Instr& i
         expected = *joined;
     }
     if (op.kind == OpKind::reduce) {
-        if (program.family == Family::elementwise) return wrong(op.name + " needs a rowwise program");
+        if (!program.has_row()) return wrong(op.name + " needs a rowwise program");
         for (size_t i = static_cast<size_t>(program.lead_rank()); i < expected.size(); ++i)
             expected[i] = Dim{};
     }
@@ -173,7 +184,9 @@ inline std::optional<Error> check_instr(const Program& program, const Instr& ins
     const Op& op = instr.entry();
     Dtype dtype = op.result_bool ? Dtype::boolean : literal_dtype(program, instr);
     if (op.result_named) dtype = instr.type.dtype;
-    if (op.kind == OpKind::random && !is_bool(dtype)) return wrong(op.name + " gives bool");
+    if (op.is("random_keep") && !is_bool(dtype)) return wrong(op.name + " gives bool");
+    if ((op.is("random_uniform") || op.kind == OpKind::index) && dtype != Dtype::f32)
+        return wrong(op.name + " gives f32");
     if (instr.type.dtype != dtype)
         return wrong(op.name + " gives " + std::string(name(dtype)) + ", the line says " +
                      std::string(name(instr.type.dtype)));

@@ -110,6 +110,7 @@ inline Job make_job(const Program& program, Grid grid, const Soc& soc, const Bou
 // Bytes of one value that one tile moves, as blocks of contiguous bytes.
 struct Blocks {
     int64_t count = 0, bytes = 0, gap = 0;  // gap: bytes between blocks in GM
+    int64_t copies = 1;                     // that move them
 };
 
 inline Blocks blocks_of(const Grid& grid, const Extent& extent, const Tiling& tiling) {
@@ -125,7 +126,28 @@ inline Blocks blocks_of(const Grid& grid, const Extent& extent, const Tiling& ti
     return {tiling.tile_rows, cols * extent.width, (extent.cols - cols) * extent.width};
 }
 
-// Cycles = bytes / (a + b / block_dim) + h, slower for short blocks, more for gaps between blocks.
+// The same bytes in blocks of at most `piece`; 0: as they are.
+inline Blocks cut(const Blocks& blocks, int64_t piece) {
+    if (piece == 0 || blocks.bytes <= piece) return blocks;
+    return Blocks{blocks.count * ((blocks.bytes + piece - 1) / piece), piece, blocks.gap};
+}
+
+// The same for a tensor in an order of its own. Where a chip moves one block at a time, each is a copy.
+inline Blocks blocks_of(const Job& job, const Grid& grid, const Extent& extent, const Lie& lie,
+                        const Tiling& tiling) {
+    if (!lie.ordered || !extent.wide()) return cut(blocks_of(grid, extent, tiling), lie.run * extent.width);
+    const int64_t cols = extent.cols == grid.cols ? tiling.tile_cols : extent.cols;
+    const int64_t rows = extent.span == Span::full ? tiling.tile_rows : 1;
+    const int64_t along = lie.turned ? rows : cols, across = lie.turned ? cols : rows;
+    const int64_t piece = std::min(along, std::max<int64_t>(lie.run, 1));
+    const bool crosses = along % piece != 0 && lie.run % along != 0;
+    const int64_t pieces = (along + piece - 1) / piece + (crosses ? 1 : 0);
+    Blocks blocks{pieces * across, piece * extent.width, (lie.step - piece) * extent.width};
+    blocks.copies = job.soc.copy_pad() ? pieces * ((across + lie.even - 1) / lie.even) : blocks.count;
+    return blocks;
+}
+
+// Cycles = bytes / (a + b / block_dim) + h a copy, slower for short blocks, more for gaps between blocks.
 inline double move_cycles(const Job& job, const Blocks& blocks, const Tiling& tiling, bool load) {
     const MoveTable& move = *job.move;
     const bool small = static_cast<double>(blocks.bytes) < move.small_block.a;
@@ -134,14 +156,8 @@ inline double move_cycles(const Job& job, const Blocks& blocks, const Tiling& ti
     const double scale = job.soc.vector_rate() / rate.ref_rate;
     const double per_cycle = (rate.a + rate.b / static_cast<double>(tiling.block_dim)) * scale;
     const double gap = static_cast<double>(blocks.gap % 256);
-    return static_cast<double>(blocks.count * blocks.bytes) / per_cycle + rate.h +
-           stride.a * static_cast<double>(blocks.count) * gap;
-}
-
-// The same bytes in blocks of at most `piece`; 0: as they are.
-inline Blocks cut(const Blocks& blocks, int64_t piece) {
-    if (piece == 0 || blocks.bytes <= piece) return blocks;
-    return Blocks{blocks.count * ((blocks.bytes + piece - 1) / piece), piece, blocks.gap};
+    return static_cast<double>(blocks.count * blocks.bytes) / per_cycle +
+           rate.h * static_cast<double>(blocks.copies) + stride.a * static_cast<double>(blocks.count) * gap;
 }
 
 // Bytes of UB through which a copy goes behind the tiles, twice for double buffering. A fixed size, so that
@@ -175,24 +191,23 @@ inline void add_pass(Pipes& pipes, const Job& job, const Grid& grid, const Pass&
     for (size_t id = 0; id < grid.values.size(); ++id) {
         if (!pass.reads[id] && !pass.writes[id]) continue;
         const Extent& extent = grid.values[id];
-        const Blocks blocks = blocks_of(grid, extent, tiling);
         if (pass.reads[id]) {
+            const Blocks blocks = blocks_of(job, grid, extent, grid.loads[id], tiling);
             const double times = resident(grid, extent, tiling.tile_cols) ? 1 : tiles;
             pipes.mte2 += times * move_cycles(job, blocks, tiling, true);
             pipes.largest_load = std::max(pipes.largest_load, blocks.count * blocks.bytes);
             pipes.hbm_bytes += static_cast<double>(extent.bytes());
         }
         if (!pass.writes[id]) continue;
-        for (const int64_t run : grid.stores[id]) {
-            pipes.mte3 += tiles * move_cycles(job, cut(blocks, run * extent.width), tiling, false);
+        for (const Lie& lie : grid.stores[id]) {
+            const Blocks blocks = blocks_of(job, grid, extent, lie, tiling);
+            pipes.mte3 += tiles * move_cycles(job, blocks, tiling, false);
             pipes.hbm_bytes += static_cast<double>(extent.bytes());
         }
     }
-    const double rows = static_cast<double>(tiling.tile_rows);
-    const double padded = static_cast<double>(grid.padded(tiling.tile_cols));
-    pipes.vector += tiles * pass.all.at(rows, tiling.tile_cols, padded);
-    pipes.assumed_vector += tiles * pass.assumed.at(rows, tiling.tile_cols, padded);
-    pipes.casts += tiles * pass.casts.at(rows, tiling.tile_cols, padded);
+    pipes.vector += tiles * pass.all.at(grid, tiling.tile_rows, tiling.tile_cols);
+    pipes.assumed_vector += tiles * pass.assumed.at(grid, tiling.tile_rows, tiling.tile_cols);
+    pipes.casts += tiles * pass.casts.at(grid, tiling.tile_rows, tiling.tile_cols);
 }
 
 inline void add_copy(Pipes& pipes, const Job& job, const Copy& copy, const Tiling& tiling) {

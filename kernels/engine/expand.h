@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "step_maker.h"
+#include "carry.h"
 
 namespace ascend_fuse {
 
-inline constexpr int64_t max_pieces = 64;  // copies that one slice or concat may take
+inline constexpr int64_t max_pieces = 64;        // copies that one slice or concat may take
+inline constexpr int64_t max_index = 1LL << 24;  // columns whose numbers f32 holds
 
 class Expander : StepMaker {
   public:
@@ -31,6 +32,10 @@ class Expander : StepMaker {
             case OpKind::random:
                 draw();
                 break;
+            case OpKind::index:
+                if (result_.cols > max_index) refuse_op("of " + std::to_string(result_.cols) + " columns");
+                step(StepCode::index, result_, {});
+                break;
             case OpKind::product:
                 refuse_op("in a vector kernel");
                 break;
@@ -45,6 +50,7 @@ class Expander : StepMaker {
         const Dtype computed = compute_dtype(soc_, op_, own_);
         if (!supports_map()) return refuse_dtype(own_, "in " + op_.name);
         if (op_.is("where")) return where(computed);
+        if (is_bits(op_)) return bits();
         std::vector<Ref> in;
         bool spans = false;
         for (size_t i = 0; i < instr_.operands.size(); ++i) {
@@ -53,7 +59,7 @@ class Expander : StepMaker {
         }
         for (auto& ref : in) {
             if (ref.is_literal()) continue;
-            const bool fill = !spans || is_compare(op_) || op_.is("pow");
+            const bool fill = !spans || is_compare(op_) || is_any(op_, {"pow", "mod"});
             if (fill) ref = filled(ref);
             spans = true;
             ref.blocks = ref.span == Span::row && result_.wide();
@@ -86,6 +92,21 @@ class Expander : StepMaker {
             step(StepCode::sub, result_, in);
             step(StepCode::abs, result_, {result_});
         }
+    }
+
+    void bits() {
+        std::vector<Ref> in;
+        for (size_t i = 0; i < instr_.operands.size(); ++i) {
+            Ref ref = filled(operand(i, own_));
+            if (ref.is_literal()) {
+                const Ref tile = temp(result_, own_);
+                step(StepCode::copy, tile, {ref});
+                ref = tile;
+            }
+            in.push_back(ref);
+        }
+        step(code_of(op_), result_, in);
+        scratch(result_, op_.scratch, Dtype::f32);
     }
 
     // Chosen by bits: 16 of them as i16, 32 as i32, but for floats that the vector unit knows.
@@ -161,8 +182,14 @@ class Expander : StepMaker {
     }
 
     void move() {
-        if (!op_.is("broadcast")) return pieces();
+        if (!op_.is("broadcast") && !op_.is("copy")) return pieces();
         const int id = instr_.operands[0].value;
+        if (carried(program_, id_)) {
+            const auto from = program_.is_input(id) ? Ref::From::loaded : Ref::From::value;
+            made_ = Carrier(soc_).run(fitted(ref_of(program_, grid_, id, from)),
+                                      ref_of(program_, grid_, id_, Ref::From::stored));
+            return;
+        }
         Ref from = fitted(value(id));
         if (from.wide() && result_.wide() && from.cols != result_.cols) {
             spread(from, id, result_);
@@ -181,7 +208,7 @@ class Expander : StepMaker {
         int64_t at = 0;
         for (const auto& operand : instr_.operands) {
             const auto& from = grid_.extents[static_cast<size_t>(operand.value)];
-            const int64_t start = op_.is("slice") ? start_of() : 0;
+            const int64_t start = to_int(attribute("start")).value_or(0);
             const int64_t length = op_.is("slice") ? to.back() : from.back();
             for (int64_t part = 0; part < outer; ++part) {
                 Primitive& copy = step(StepCode::copy, result_, {fitted(value(operand.value))});
@@ -204,26 +231,23 @@ class Expander : StepMaker {
         return col;
     }
 
-    int64_t start_of() const {
+    std::string attribute(std::string_view name) const {
         for (const auto& [key, text] : instr_.attributes)
-            if (key == "start") return to_int(text).value_or(0);
-        return 0;
+            if (key == name) return text;
+        return "";
     }
 
     void draw() {
         const Extent& extent = grid_.values[static_cast<size_t>(id_)];
         const bool plain = extent.dense && (extent.span == Span::full || extent.span == Span::row);
-        if (!plain || (extent.wide() && extent.cols != grid_.cols)) return refuse_op("of a repeated mask");
-        Primitive& keep = step(StepCode::random_keep, result_, {});
+        if (!plain || (extent.wide() && extent.cols != grid_.cols)) return refuse_op("of a repeated draw");
+        Primitive& drawn = step(code_of(op_), result_, {});
         for (int before = program_.n_inputs(); before < id_; ++before)
-            keep.key += program_.instr(before).entry().kind == OpKind::random ? 1 : 0;
-        for (const auto& [key, text] : instr_.attributes) {
-            if (key == "ratio") keep.ratio = to_double(text).value_or(0);
-            if (key == "seed") {
-                keep.seeded = true;
-                keep.key = static_cast<uint64_t>(to_int(text).value_or(0));
-            }
-        }
+            drawn.key += program_.instr(before).entry().kind == OpKind::random ? 1 : 0;
+        drawn.ratio = to_double(attribute("ratio")).value_or(0);
+        const auto seed = to_int(attribute("seed"));
+        drawn.seeded = seed.has_value();
+        if (seed) drawn.key = static_cast<uint64_t>(*seed);
         scratch(result_, op_.scratch, Dtype::f32);
     }
 
@@ -231,9 +255,12 @@ class Expander : StepMaker {
         if (is_bool(own_)) return true;
         if (width(own_) == 8) return false;
         if (is_float(own_) || op_.is("where")) return true;
+        if (own_ == Dtype::i16 && soc_.npu_arch == 1001 && !is_bits(op_))
+            return op_.is("eq");  // by way of f32
         const bool byte = width(own_) == 1;
         if (is_any(op_, {"max", "min", "eq"})) return !is_unsigned(own_) || byte;
-        return is_any(op_, {"add", "sub", "mul", "neg"}) && (own_ == Dtype::i16 || own_ == Dtype::i32);
+        const bool counted = is_bits(op_) || is_any(op_, {"add", "sub", "mul", "neg"});
+        return counted && (own_ == Dtype::i16 || own_ == Dtype::i32);
     }
 };
 
@@ -264,9 +291,9 @@ inline std::vector<Expansion> expand_all(const Program& program, const Grid& gri
 // Why no kernel of the chip runs the program, whatever it costs: the first reason.
 inline std::optional<Refusal> unsupported(const Program& program, const Grid& grid, const Soc& soc) {
     if (auto refusal = unsupported_dtype(program, soc)) return refusal;
-    for (size_t id = program.inputs.size(); id < program.values.size(); ++id)
-        if (auto made = expand(program, grid, soc, static_cast<int>(id)); made.refused)
-            return std::move(made.refused);
+    if (!grid.misplaced.empty()) return Refusal{"axis-not-trailing", grid.misplaced, "axis"};
+    for (auto& made : expand_all(program, grid, soc))
+        if (made.refused) return std::move(made.refused);
     return std::nullopt;
 }
 

@@ -124,11 +124,12 @@ class VectorStage {
         for (const auto& load : job_.epilogue.loads)
             if (varies(load)) stages.aiv_mte2 += times * cycles(load, true);
         for (const auto& store : job_.epilogue.stores) stages.mte3 += times * cycles(store, false);
-        const double padded = static_cast<double>(own_.grid.padded(shape_.tile_cols));
-        const double r = static_cast<double>(rows);
-        stages.vector += times * own_.whole.all.at(r, shape_.tile_cols, padded);
-        stages.casts += times * own_.whole.casts.at(r, shape_.tile_cols, padded);
-        stages.assumed_vector += times * own_.whole.assumed.at(r, shape_.tile_cols, padded);
+        const auto cycles_of = [&](const Cycles& cycles) {
+            return times * cycles.at(own_.grid, rows, shape_.tile_cols);
+        };
+        stages.vector += cycles_of(own_.whole.all);
+        stages.casts += cycles_of(own_.whole.casts);
+        stages.assumed_vector += cycles_of(own_.whole.assumed);
     }
 
     const GemmJob& job_;

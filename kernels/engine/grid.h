@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "axis.h"
 #include "check.h"
 #include "join.h"
+#include "lie.h"
 #include "program.h"
 #include "result.h"
 
@@ -37,19 +37,40 @@ using Sizes = std::vector<std::vector<int64_t>>;  // extents by value
 struct Grid {
     int64_t rows = 1;
     int64_t cols = 1;
-    int64_t pad = 8;         // elements that a tile row is padded to: 32 B of the narrowest wide value
-    int64_t segment = 1;     // elements of a row along which whatever broadcasts inside it is one element
-    bool streamable = true;  // columns can be cut, inside segments
+    int64_t pad = 8;          // elements that a tile row is padded to: 32 B of the narrowest wide value
+    int64_t row_pad = 1;      // rows that a tile is padded to: squares that are turned are whole
+    int64_t row_segment = 1;  // no tile crosses the end of so many rows: runs begin on blocks of UB
+    int64_t row_step = 1;     // tiles that are no segment have a multiple of so many rows, likewise
+    int64_t segment = 1;      // elements of a row along which whatever broadcasts inside it is one element
+    bool streamable = true;   // columns can be cut, inside segments
     std::vector<Extent> values;
-    std::vector<std::vector<int64_t>> stores;  // by value, for each output of it: elements that follow each
-                                               // other in GM; 0: all of them do
-    std::vector<Copy> copies;                  // the other parts of outputs
+    std::vector<Lie> loads;                // by value: how an input lies
+    std::vector<std::vector<Lie>> stores;  // by value, for each output of it
+    std::vector<Copy> copies;              // the other parts of outputs
+    std::string misplaced;                 // why no block transfer moves a tensor; empty where all are moved
     std::vector<int64_t> space;
     Sizes extents;     // by value, of the rank of the space
     size_t split = 0;  // the first axis of a row
     bool cut = false;  // as a tile inside one segment of a cut row sees it
 
     int64_t padded(int64_t elements) const { return (elements + pad - 1) / pad * pad; }
+    int64_t padded_rows(int64_t rows) const { return (rows + row_pad - 1) / row_pad * row_pad; }
+    bool turns_in(size_t id) const { return loads[id].turned; }
+    bool turns_out(size_t id) const { return !stores[id].empty() && stores[id].front().turned; }
+    // Whether tiles may have so many rows.
+    bool takes_rows(int64_t tile) const {
+        return tile > 0 && tile <= row_segment && (tile == row_segment || tile % row_step == 0);
+    }
+    // Whether a row may be on chip as a whole: all its runs begin on blocks there.
+    bool takes_whole_rows() const { return segment == cols || !reorders(); }
+    // Whether a tensor lies in an order of its own.
+    bool reorders() const {
+        const auto ordered = [](const Lie& lie) { return lie.ordered; };
+        const auto any = [&](const std::vector<Lie>& one) {
+            return std::any_of(one.begin(), one.end(), ordered);
+        };
+        return any(loads) || std::any_of(stores.begin(), stores.end(), any);
+    }
 };
 
 inline constexpr int64_t align_bytes = 32;  // UB addresses and DataCopy lengths (AscendC)
@@ -103,7 +124,7 @@ inline std::optional<Error> check_sizes(const Program& program, const Sizes& val
 
 // The outermost axis from which on every value is either full or constant: the span behind it is contiguous.
 inline size_t split_axis(const Program& program, const Sizes& values, const std::vector<int64_t>& space) {
-    if (program.family == Family::rowwise) return static_cast<size_t>(program.lead_rank());
+    if (program.bar >= 0) return static_cast<size_t>(program.bar);
     for (size_t split = 0; split < space.size(); ++split) {
         bool flat = true;
         for (const auto& extents : values) {
@@ -157,6 +178,11 @@ inline bool can_cut(const Program& program, const Grid& grid) {
     return true;
 }
 
+// Blocks of rows, the ends of segments among them.
+inline int64_t blocks_of_rows(const Grid& grid, int64_t tile_rows) {
+    return grid.rows / grid.row_segment * ((grid.row_segment + tile_rows - 1) / tile_rows);
+}
+
 // The grid as a tile inside one segment sees it: what broadcasts inside the row is a row value there.
 inline Grid inside_segments(Grid grid) {
     grid.cut = true;
@@ -174,6 +200,53 @@ inline Grid inside_segments(Grid grid) {
 inline int64_t tiles_of_row(const Grid& grid, int64_t tile_cols) {
     if (tile_cols >= grid.cols) return 1;
     return grid.cols / grid.segment * ((grid.segment + tile_cols - 1) / tile_cols);
+}
+
+// TransDataTo5HD turns 16 rows at once; bytes are turned as the 16-bit numbers that they are converted to.
+inline constexpr int64_t turned_rows = 16;
+
+// Where a tensor of value `id` bounds tiles: rows and cols that are moved begin on blocks of UB.
+inline void bound_by(Grid& grid, const Program& program, size_t id, const Lie& lie) {
+    const Extent& extent = grid.values[id];
+    if (lie.scattered || (lie.turned && (extent.cols != grid.cols || extent.span != Span::full)))
+        grid.misplaced = program.values[id].name + " is contiguous along neither the rows nor the cols";
+    if (lie.turned) {
+        grid.row_pad = std::max(grid.row_pad, extent.width == 1 ? align_bytes : turned_rows);
+        grid.pad = std::max(grid.pad, turned_rows);
+    }
+    int64_t& segment = lie.turned ? grid.row_segment : grid.segment;
+    if (!lie.ordered || !extent.wide()) return;
+    if (lie.run * extent.width % align_bytes != 0)
+        segment = std::min(segment, lie.run);
+    else if (lie.turned && lie.run < grid.rows)
+        grid.row_step = std::max<int64_t>(grid.row_step, align_bytes / extent.width);
+}
+
+// How tensors lie that have an order of their own.
+inline void lay(Grid& grid, const Program& program, const std::vector<int64_t>& sizes) {
+    grid.row_segment = grid.rows;
+    grid.loads.resize(grid.values.size());
+    grid.stores.resize(grid.values.size());
+    const auto lie = [&](const Axes& axes) { return lie_of(sides_of(axes, grid.space, grid.split, false)); };
+    for (size_t id = 0; id < program.inputs.size(); ++id) {
+        const Input& input = program.inputs[id];
+        if (input.order.empty() || !input.tiled()) continue;
+        grid.loads[id] = lie(axes_of(grid.extents[id], aligned_order(input, grid.space.size())));
+        Extent& extent = grid.values[id];
+        extent.dense = extent.dense && (extent.span != Span::row || grid.loads[id].run == grid.rows);
+        bound_by(grid, program, id, grid.loads[id]);
+    }
+    for (const auto& output : program.outputs) {
+        const auto id = static_cast<size_t>(output.value);
+        Lie own;
+        if (!output.order.empty()) own = lie(axes_of(program, output, sizes));
+        if (!own.ordered && output.joined())
+            own.run = copy_of(program, output, sizes).own / grid.values[id].width;
+        bound_by(grid, program, id, own);
+        grid.stores[id].push_back(own);
+        if (own.turned != grid.turns_out(id))
+            grid.misplaced = program.values[id].name + " is stored both turned and straight";
+    }
 }
 
 // `sizes`: by symbol number.
@@ -210,14 +283,9 @@ inline Result<Grid> bind(const Program& program, const std::vector<int64_t>& siz
     grid.streamable = can_cut(program, grid);
     grid.pad = align_bytes / narrowest;
     grid.copies = copies_of(program, sizes);
-    grid.stores.resize(values.size());
-    for (const auto& output : program.outputs) {
-        const auto id = static_cast<size_t>(output.value);
-        const int64_t own = output.joined() ? copy_of(program, output, sizes).own : 0;
-        grid.stores[id].push_back(own / grid.values[id].width);
-    }
     grid.space = space;
     grid.extents = std::move(values);
+    lay(grid, program, sizes);
     return grid;
 }
 

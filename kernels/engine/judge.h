@@ -89,7 +89,8 @@ inline double opaque_us(double bytes, double macs, Dtype dtype, const Soc& soc, 
 // sweep over GM by an unknown kernel.
 inline Solution price(const Program& program, Grid grid, const Soc& soc, const Bounds& bounds) {
     const Job job = make_job(program, std::move(grid), soc, unreserved(bounds));
-    if (const auto solution = solve(job)) return *solution;
+    const auto solution = job.grid.misplaced.empty() ? solve(job) : std::nullopt;
+    if (solution) return *solution;
     Solution sweep;
     for (size_t id = 0; id < job.grid.values.size(); ++id)
         if (job.whole.reads[id] || job.whole.writes[id])
@@ -221,6 +222,7 @@ inline Result<Solution> estimate(const Part& part, const Soc& soc, const Bounds&
     auto grid = bind(*part.program, part.sizes);
     if (!grid) return grid.error();
     if (const auto refusal = unsupported_dtype(*part.program, soc)) return wrong(refusal->message);
+    if (!grid->misplaced.empty()) return wrong(grid->misplaced);
     Overflow overflow;
     const auto solution = solve(make_job(*part.program, std::move(*grid), soc, bounds), {}, &overflow);
     if (!solution)

@@ -32,6 +32,7 @@ enum class StepCode : int32_t {
     mul,
     div,
     pow,
+    mod,
     max,
     min,
     eq,
@@ -60,13 +61,30 @@ enum class StepCode : int32_t {
     gelu,
     gelu_tanh,
     silu,
+    sinh,
+    cosh,
+    asin,
+    acos,
+    atan,
+    asinh,
+    acosh,
+    atanh,
+    bit_and,
+    bit_or,
+    bit_xor,
+    bit_not,
+    index,  // of the column
     reduce_sum,
+    reduce_prod,
     reduce_max,
     reduce_min,  // over the cols of a tile
     random_keep,
+    random_uniform,
+    turn,  // out[c, r] = in[r, c], of one width; either is turned, not both
 };
 
-// One value's tile in UB. Row r of a full one begins at offset + r * pitch; a row value is packed.
+// One value's tile in UB. Row r of a full one begins at offset + r * pitch; a row value is packed. What is
+// turned is moved as it lies in memory.
 struct Operand {
     Place place = Place::literal;
     SpanCode span = SpanCode::scalar;
@@ -77,6 +95,7 @@ struct Operand {
         1;  // elements of a row of a whole tile; where that is the tile's width, a cut tile has fewer
     int32_t blocks = 0;  // bytes from the start of calc: 32 B a row for a row value that a wide step reads
     float number = 0;    // of a floating-point literal
+    int32_t turned = 0;  // 1: a full one has a tile's cols as rows, of as many elements as the tile has rows
 };
 
 struct Step {
@@ -86,7 +105,7 @@ struct Step {
     int32_t accumulate = 0;  // reductions: 1 when the tiles of a row add up in `out`
     int32_t in_col = 0, out_col = 0, cols = 0;  // of copy
     int32_t first_axis = 0, axes = 0;           // of spread
-    // Of random_keep: the share that is dropped; its key where it is seeded, else its number among the draws
+    // Of draws: the share that random_keep drops; the key where it is seeded, else its number among the draws
     // of the launch, whose key is then xor-ed into it.
     float ratio = 0;
     int32_t seeded = 0;
@@ -136,7 +155,8 @@ struct LaunchHeader {
     int32_t tile_rows = 0, tile_cols = 0;
     int32_t row_tasks = 0;  // 1: a task is a block of rows and sweeps its tiles; 0: a task is a tile
     int64_t rows = 0, cols = 0;
-    int64_t segment = 0;  // cuts of a row stay inside of segments of that many elements
+    int64_t segment = 0;      // cuts of a row stay inside of segments of that many elements
+    int64_t row_segment = 0;  // and blocks of rows inside of segments of that many rows
     int64_t tasks = 0, tasks_per_core = 0;
     int32_t tiles_per_row = 1;
     int32_t in_bytes = 0, out_bytes = 0, resident_bytes = 0, calc_bytes = 0;  // of one buffer each

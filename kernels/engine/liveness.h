@@ -26,10 +26,12 @@ struct Room {
     int64_t odd = 0, odd_line = 0;    // rows of other extents
     int64_t rows = 0;                 // row values
     int64_t blocks = 0, scalars = 0;  // row values in blocks of 32 B that Brcb fills eight at once
+    int64_t fixed = 0;                // bytes
 
     bool operator==(const Room& other) const {
         return full == other.full && line == other.line && odd == other.odd && odd_line == other.odd_line &&
-               rows == other.rows && blocks == other.blocks && scalars == other.scalars;
+               rows == other.rows && blocks == other.blocks && scalars == other.scalars &&
+               fixed == other.fixed;
     }
 };
 
@@ -45,6 +47,10 @@ inline constexpr int64_t widest_temp = 4;     // bytes of an element of a row va
 inline constexpr int64_t blocks_at_once = 8;  // that Brcb fills
 
 inline void add_temp(Room& room, const Grid& grid, const Temp& temp) {
+    if (temp.bytes > 0) {
+        room.fixed += temp.bytes;
+        return;
+    }
     // Each row of a tile fills blocks of 32 B.
     const int64_t bytes = std::max<int64_t>(width(temp.dtype), align_bytes / grid.pad),
                   odd = grid.padded(temp.cols) * bytes;
@@ -76,6 +82,21 @@ inline bool in_place(const Program& program, const Grid& grid, const Instr& inst
            to.cols == from.cols;
 }
 
+// One for all passes over a cut row.
+inline bool kept(const Grid& grid, int id) {
+    return grid.cut && !grid.values[static_cast<size_t>(id)].swept();
+}
+
+// Inputs and outputs live in buffers of the queues; there a bool is a byte, what lies turned in memory is
+// turned, and what a cut row computes once would be lost with the tile.
+inline bool needs_slot(const Program& program, const Grid& grid, int id) {
+    const auto at = static_cast<size_t>(id);
+    if (carried(program, id)) return false;
+    if (is_bool(program.values[at].dtype)) return true;
+    if (program.is_input(id)) return grid.turns_in(at);
+    return !program.is_output(id) || kept(grid, id) || grid.turns_out(at);
+}
+
 // Slots by first fit in text order, so that kernels and engine agree on the places.
 class Placer {
   public:
@@ -92,20 +113,17 @@ class Placer {
 
     Liveness run() {
         for (size_t i = 0; i < program_.instrs.size(); ++i) place(static_cast<int>(i));
+        for (int id = 0; id < static_cast<int>(program_.values.size()); ++id) {
+            const bool slot = live_.slot[static_cast<size_t>(id)] >= 0, input = program_.is_input(id);
+            if (slot && input) add_room(enter(program_, grid_, soc_, id));
+            if (program_.is_output(id) && (slot || input)) add_room(leave(program_, grid_, soc_, id));
+        }
         return std::move(live_);
     }
 
   private:
-    // Inputs and outputs live in buffers of the queues; there a bool is a byte, and what a cut row computes
-    // once would be lost with the tile.
-    bool needs_slot(int id) const {
-        if (is_bool(program_.values[static_cast<size_t>(id)].dtype)) return true;
-        if (program_.is_input(id)) return false;
-        return !program_.is_output(id) || kept(id);
-    }
-
-    // One for all passes over a cut row.
-    bool kept(int id) const { return grid_.cut && !grid_.values[static_cast<size_t>(id)].swept(); }
+    bool needs_slot(int id) const { return ascend_fuse::needs_slot(program_, grid_, id); }
+    bool kept(int id) const { return ascend_fuse::kept(grid_, id); }
 
     int slot_for(int id, int64_t bytes) {
         const Extent& extent = grid_.values[static_cast<size_t>(id)];
@@ -143,13 +161,13 @@ class Placer {
     void place(int index) {
         const Instr& instr = program_.instrs[static_cast<size_t>(index)];
         const int id = program_.n_inputs() + index;
-        add_room(id);
+        add_room(steps_[static_cast<size_t>(index)]);
         bool reuse = false;
         for (const auto& operand : instr.operands) {
             if (operand.value < 0) continue;
             const auto at = static_cast<size_t>(operand.value);
-            if (program_.is_input(operand.value) && needs_slot(operand.value) && live_.slot[at] < 0)
-                take(operand.value);
+            const bool read = program_.is_input(operand.value) && !carried(program_, id);
+            if (read && needs_slot(operand.value) && live_.slot[at] < 0) take(operand.value);
             reuse = reuse || (live_.slot[at] >= 0 && !kept(operand.value) && live_.last_use[at] == index &&
                               in_place(program_, grid_, instr, id, operand.value));
         }
@@ -161,8 +179,7 @@ class Placer {
         if (live_.last_use[static_cast<size_t>(id)] < 0) free(id);  // read by no instruction
     }
 
-    void add_room(int id) {
-        const Expansion& steps = steps_[static_cast<size_t>(id - program_.n_inputs())];
+    void add_room(const Expansion& steps) {
         Room room;
         for (const auto& temp : steps.temps) add_temp(room, grid_, temp);
         for (const auto& step : steps.steps)
@@ -192,7 +209,7 @@ inline int64_t tile_bytes(const Grid& grid, const Extent& extent, int64_t tile_r
     const int64_t cols = extent.cols == grid.cols ? tile_cols : extent.cols;
     switch (extent.span) {
         case Span::full:
-            return tile_rows * grid.padded(cols) * extent.width;
+            return grid.padded_rows(tile_rows) * grid.padded(cols) * extent.width;
         case Span::line:
             return grid.padded(cols) * extent.width;
         case Span::row:
@@ -206,7 +223,7 @@ inline int64_t slot_bytes(const Grid& grid, const Slot& slot, int64_t tile_rows,
     const int64_t wide = std::max(grid.padded(tile_cols) * slot.width, slot.fixed);
     switch (slot.span) {
         case Span::full:
-            return tile_rows * wide;
+            return grid.padded_rows(tile_rows) * wide;
         case Span::line:
             return wide;
         case Span::row:
@@ -223,9 +240,10 @@ inline bool resident(const Grid& grid, const Extent& extent, int64_t tile_cols) 
 
 inline int64_t room_bytes(const Grid& grid, const Room& room, int64_t tile_rows, int64_t tile_cols) {
     const int64_t padded = grid.padded(tile_cols);
-    return tile_rows * (padded * room.full + room.odd) + padded * room.line + room.odd_line +
-           room.rows * round_up(tile_rows * widest_temp, align_bytes) +
-           room.blocks * round_up(tile_rows, blocks_at_once) * align_bytes + room.scalars * align_bytes;
+    return grid.padded_rows(tile_rows) * (padded * room.full + room.odd) + padded * room.line +
+           room.odd_line + room.rows * round_up(tile_rows * widest_temp, align_bytes) +
+           room.blocks * round_up(tile_rows, blocks_at_once) * align_bytes + room.scalars * align_bytes +
+           room.fixed;
 }
 
 // The parts of UB that a tile takes, in bytes; of the queues, one buffer.

@@ -7,14 +7,18 @@
 namespace ascend_fuse {
 
 // The launch with a tile of one's own, whether it pays or not: `tile` says rows, cols, buffers and, but for
-// 0, cores. Precondition: cols are the space's, or whole pads inside of a segment and one row.
+// 0, cores. Precondition: cols are the space's, or whole pads inside of a segment and one row, where
+// nothing is in an order of its own; rows stay inside of theirs.
 inline Result<Launch> lower(const Program& program, const std::vector<int64_t>& sizes, const Soc& soc,
                             const Bounds& bounds, const Tiling& tile) {
     auto job = job_of(program, sizes, soc, bounds);
     if (!job) return job.error();
     const bool whole = tile.tile_cols == job->grid.cols;
-    if (!whole && (!job->grid.streamable || tile.tile_rows != 1 || tile.tile_cols > job->grid.segment ||
-                   tile.tile_cols % job->grid.pad != 0))
+    const Grid& grid = job->grid;
+    const bool cut = grid.streamable && tile.tile_cols > 0 && (grid.reorders() || tile.tile_rows == 1) &&
+                     tile.tile_cols <= grid.segment &&
+                     (tile.tile_cols % grid.pad == 0 || tile.tile_cols == grid.segment);
+    if (!(whole ? grid.takes_whole_rows() : cut) || !grid.takes_rows(tile.tile_rows))
         return wrong("lower: no tile of " + std::to_string(tile.tile_rows) + " x " +
                      std::to_string(tile.tile_cols));
     Tiling tiling = tile;

@@ -40,13 +40,14 @@ class Layout {
     // An input in a buffer of the queue, or among those that all tiles share.
     device::Operand loaded(int id) const {
         return tile(shared(id) ? device::Place::resident : device::Place::in,
-                    loaded_[static_cast<size_t>(id)], dtype(id), extent(id).span, extent(id).cols);
+                    loaded_[static_cast<size_t>(id)], dtype(id), extent(id).span, extent(id).cols,
+                    grid_.turns_in(static_cast<size_t>(id)));
     }
 
     // An output in a buffer of its queue.
     device::Operand stored(int id) const {
         return tile(device::Place::out, stored_[static_cast<size_t>(id)], dtype(id), extent(id).span,
-                    extent(id).cols);
+                    extent(id).cols, grid_.turns_out(static_cast<size_t>(id)));
     }
 
     // Whether steps read and write the value in a slot.
@@ -87,7 +88,8 @@ class Layout {
     const Extent& extent(int id) const { return grid_.values[static_cast<size_t>(id)]; }
     Dtype dtype(int id) const { return program_.values[static_cast<size_t>(id)].dtype; }
 
-    device::Operand tile(device::Place place, int64_t offset, Dtype dtype, Span span, int64_t cols) const {
+    device::Operand tile(device::Place place, int64_t offset, Dtype dtype, Span span, int64_t cols,
+                         bool turned = false) const {
         const bool wide = span == Span::full || span == Span::line;
         const int64_t own = wide && cols == grid_.cols ? cols_ : cols;
         device::Operand operand;
@@ -96,7 +98,10 @@ class Layout {
         operand.dtype = static_cast<int32_t>(dtype);
         operand.offset = static_cast<int32_t>(offset);
         operand.cols = static_cast<int32_t>(own);
-        operand.pitch = static_cast<int32_t>(wide ? grid_.padded(own) * width(dtype) : 0);
+        operand.pitch = static_cast<int32_t>(turned ? grid_.padded_rows(rows_) * width(dtype)
+                                             : wide ? grid_.padded(own) * width(dtype)
+                                                    : 0);
+        operand.turned = turned ? 1 : 0;
         return operand;
     }
 
@@ -109,11 +114,15 @@ class Layout {
         switch (ref.from) {
             case Ref::From::value:
                 return value(ref.at);
+            case Ref::From::loaded:
+                return loaded(ref.at);
+            case Ref::From::stored:
+                return stored(ref.at);
             case Ref::From::sum:
                 return in_slots(ref.at, live_.sum[static_cast<size_t>(ref.at)], ref.dtype);
             case Ref::From::temp:
                 return tile(device::Place::calc, temps[static_cast<size_t>(ref.at)], ref.dtype, ref.span,
-                            ref.cols);
+                            ref.cols, ref.turned);
             default:
                 device::Operand literal;
                 literal.offset = static_cast<int32_t>(ref.whole);

@@ -1,5 +1,4 @@
-// Instructions of a sweep as records, with what turns booleans into numbers and puts outputs into their
-// buffers.
+// Instructions of a sweep as records, with what brings values from buffers of the queues into slots and back.
 #pragma once
 
 #include <utility>
@@ -33,15 +32,15 @@ class Stepper {
 
     // Adds the steps of a sweep; the reason where the kernels cannot run one.
     std::optional<Error> add(const Sweep& sweep) {
-        numbers_.assign(program_.values.size(), false);
+        entered_.assign(program_.values.size(), false);
         for (const auto& [id, share] : sweep.instrs) {
             if (share != Share::after)
-                for (const auto& operand : program_.instr(id).operands) as_number(operand.value);
+                for (const auto& operand : program_.instr(id).operands) enter_slot(operand.value, id);
             if (auto error = add(id, share)) return error;
-            if (stored(sweep, id) && layout_.in_slot(id)) put_out(id);
+            if (stored(sweep, id) && layout_.in_slot(id)) add(leave(program_, grid_, soc_, id), Share::all);
         }
         for (int id = 0; id < program_.n_inputs(); ++id)
-            if (stored(sweep, id)) step(StepCode::copy, layout_.stored(id), {layout_.loaded(id)});
+            if (stored(sweep, id)) add(leave(program_, grid_, soc_, id), Share::all);
         return std::nullopt;
     }
 
@@ -62,27 +61,23 @@ class Stepper {
         return records_.steps.back();
     }
 
-    // The bytes of a bool input as numbers in its slot, once in a sweep.
-    void as_number(int id) {
-        if (id < 0 || !program_.is_input(id) || !layout_.in_slot(id) || numbers_[static_cast<size_t>(id)])
-            return;
-        numbers_[static_cast<size_t>(id)] = true;
-        step(StepCode::cast, layout_.value(id), {layout_.loaded(id)});
-    }
-
-    // An output that lives in a slot into its buffer.
-    void put_out(int id) {
-        const device::Operand from = layout_.value(id), to = layout_.stored(id);
-        if (from.dtype != to.dtype) {
-            step(StepCode::cast, to, {from});
-        } else {
-            step(StepCode::copy, to, {from});
-        }
+    // An input from its buffer, once in a sweep.
+    void enter_slot(int id, int reader) {
+        const bool slot =
+            id >= 0 && program_.is_input(id) && layout_.in_slot(id) && !carried(program_, reader);
+        if (!slot || entered_[static_cast<size_t>(id)]) return;
+        entered_[static_cast<size_t>(id)] = true;
+        add(enter(program_, grid_, soc_, id), Share::all);
     }
 
     std::optional<Error> add(int id, Share share) {
         const Expansion made = expand(program_, grid_, soc_, id);
         if (made.refused) return Error{id + 2, "lower: " + made.refused->message};
+        add(made, share);
+        return std::nullopt;
+    }
+
+    void add(const Expansion& made, Share share) {
         const auto temps = layout_.temps(made);
         int64_t blocks = temps.back();
         for (const auto& primitive : made.steps) {
@@ -95,7 +90,6 @@ class Stepper {
             device::Step& made_step = step(primitive.code, layout_.operand(primitive.out, temps, 0), in);
             finish(made_step, primitive, temps);
         }
-        return std::nullopt;
     }
 
     void finish(device::Step& step, const Primitive& primitive, const std::vector<int64_t>& temps) {
@@ -118,7 +112,7 @@ class Stepper {
     const Soc& soc_;
     const Layout& layout_;
     Records& records_;
-    std::vector<bool> numbers_;  // bool inputs that the sweep has turned into numbers
+    std::vector<bool> entered_;  // inputs that the sweep has brought into their slots
 };
 
 }  // namespace ascend_fuse

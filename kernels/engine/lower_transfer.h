@@ -16,15 +16,12 @@ struct Route {
     Axes rows, cols;
 };
 
-// `axes`: those of the tensor, one for each axis of the space. An axis that the value lacks is repeated, but
-// for those of a row that is on chip as a whole: its elements lie there as in memory.
+// `axes`: those of the tensor, one for each axis of the space.
 inline Route route_of(const Grid& grid, const Axes& axes) {
-    Axes all = axes;
-    for (size_t i = 0; i < all.size(); ++i)
-        if (all[i].extent == 1 && (i < grid.split || grid.cut)) all[i] = Axis{grid.space[i], 0};
+    Sides sides = sides_of(axes, grid.space, grid.split, grid.cut);
     Route route;
-    route.rows = merged(part(all, 0, grid.split));
-    route.cols = merged(part(all, grid.split, all.size()));
+    route.rows = std::move(sides.rows);
+    route.cols = std::move(sides.cols);
     return route;
 }
 

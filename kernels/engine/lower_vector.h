@@ -81,7 +81,7 @@ class Lowering {
     int64_t moved(int id, bool once) const {
         const Extent& extent = grid_.values[static_cast<size_t>(id)];
         const int64_t times = once && job_.row_tasks ? 1 : tiles_per_row(), tasks = tiling_.tasks;
-        const int64_t blocks = whole_ ? tasks : grid_.rows;  // of rows
+        const int64_t blocks = whole_ ? tasks : blocks_of_rows(grid_, tiling_.tile_rows);
         switch (extent.span) {
             case Span::full:
                 return grid_.rows * extent.cols * extent.width;
@@ -172,6 +172,7 @@ class Lowering {
         header.rows = grid_.rows;
         header.cols = grid_.cols;
         header.segment = whole_ ? grid_.cols : grid_.segment;
+        header.row_segment = behind_ != nullptr ? grid_.rows : grid_.row_segment;
         header.tasks = tiling_.tasks;
         header.tasks_per_core = tiling_.tasks_per_core;
         header.tiles_per_row = static_cast<int32_t>(tiles_per_row());
@@ -222,6 +223,7 @@ inline Result<Job> job_of(const Program& program, const std::vector<int64_t>& si
     auto grid = bind(program, sizes);
     if (!grid) return grid.error();
     if (const auto refusal = unsupported_dtype(program, soc)) return wrong("lower: " + refusal->message);
+    if (!grid->misplaced.empty()) return wrong("lower: " + grid->misplaced);
     return make_job(program, std::move(*grid), soc, bounds);
 }
 

@@ -10,7 +10,7 @@
 
 namespace ascend_fuse {
 
-enum class OpKind { map, reduce, move, random, cast, product };
+enum class OpKind { map, reduce, move, random, index, cast, product };
 
 struct Op {
     std::string name;
@@ -31,6 +31,7 @@ inline OpKind to_op_kind(std::string_view text) {
     if (text == "reduce") return OpKind::reduce;
     if (text == "move") return OpKind::move;
     if (text == "random") return OpKind::random;
+    if (text == "index") return OpKind::index;
     if (text == "cast") return OpKind::cast;
     return OpKind::map;
 }

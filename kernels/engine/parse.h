@@ -41,12 +41,12 @@ class Parser {
         if (open == std::string_view::npos || line.back() != ']')
             return wrong("wanted a header such as `rowwise 1 [d0 | d1]`, found " + quote(line));
         const auto family = line.substr(0, open);
-        if (family != "elementwise" && family != "rowwise" && family != "matmul")
+        const auto known = std::find_if(std::begin(families), std::end(families),
+                                        [&](Family one) { return family == name(one); });
+        if (known == std::end(families))
             return wrong("the engine knows no family " + quote(family) +
-                         "; it knows elementwise, rowwise and matmul");
-        program_.family = family == "rowwise"  ? Family::rowwise
-                          : family == "matmul" ? Family::matmul
-                                               : Family::elementwise;
+                         "; it knows elementwise, rowwise, matmul and transform");
+        program_.family = *known;
         const auto space = read_extents(line.substr(open + 4, line.size() - open - 5));
         if (!space) return space.error();
         const bool barred = program_.family != Family::elementwise;
@@ -54,6 +54,8 @@ class Parser {
             return wrong(barred ? "a " + std::string(family) + " space needs a |" : "elementwise has no |");
         if (program_.family == Family::matmul && space->bar == 0)
             return wrong("a matmul space needs an m axis");
+        if (program_.family == Family::transform && space->bar == 0)
+            return wrong("a transform space needs an axis in front of the |");
         if (space->dims.empty()) return wrong("the space has no axes");
         program_.space = space->dims;
         program_.bar = space->bar;
@@ -111,8 +113,8 @@ class Parser {
     }
 
     Failure check_order(const Order& order) const {
-        if (order.empty() || program_.family == Family::matmul) return std::nullopt;
-        return wrong("an order needs a matmul program");
+        if (order.empty() || program_.family != Family::elementwise) return std::nullopt;
+        return wrong("an order needs a transform, rowwise or matmul program");
     }
 
     Failure input(std::string_view name, const Type& type, std::string_view word, std::string_view rest) {
@@ -254,9 +256,17 @@ class Parser {
         return !program_.instrs.empty() && program_.instrs.front().entry().kind == OpKind::product;
     }
 
+    bool has_order() const {
+        const auto ordered = [](const auto& one) { return !one.order.empty(); };
+        return std::any_of(program_.inputs.begin(), program_.inputs.end(), ordered) ||
+               std::any_of(program_.outputs.begin(), program_.outputs.end(), ordered);
+    }
+
     Failure finish() {
         if (program_.outputs.empty()) return wrong("no output");
         if (program_.family == Family::matmul && !has_product()) return wrong("no matmul instruction");
+        if (program_.family == Family::transform && !has_order())
+            return wrong("no order: a program without one is elementwise");
         if (const auto past = unjoined(program_)) return wrong(*past + " is a past that no output has");
         for (size_t i = 0; i < bound_.size(); ++i)
             if (!bound_[i])

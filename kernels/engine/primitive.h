@@ -24,16 +24,19 @@ struct Temp {
     Span span = Span::full;
     int64_t cols = 1;
     Dtype dtype = Dtype::f32;
+    int64_t bytes = 0;  // of a tile that does not grow with the others
 };
 
 // What a step reads or writes. A bool is an f16 of 0 or 1.
 struct Ref {
     enum class From {
         value,
-        sum,
+        loaded,  // an input in its buffer of the queue
+        stored,  // an output in its
+        sum,     // where a reduction of a cut row adds up, wider than it ends
         temp,
         literal
-    };  // sum: where a reduction of a cut row adds up, wider than it ends
+    };
     From from = From::literal;
     int at = -1;  // value id, or position among the temps
     Dtype dtype = Dtype::f32;
@@ -42,6 +45,7 @@ struct Ref {
     double number = 0;    // literals: of floats
     int64_t whole = 0;    // of integers
     bool blocks = false;  // a row value that a wide step reads, 32 B a row
+    bool turned = false;  // cols x rows, as in memory
 
     bool wide() const { return span == Span::full || span == Span::line; }
     bool is_literal() const { return from == From::literal; }
@@ -74,6 +78,7 @@ inline constexpr std::pair<std::string_view, StepCode> step_names[] = {
     {"mul", StepCode::mul},
     {"div", StepCode::div},
     {"pow", StepCode::pow},
+    {"mod", StepCode::mod},
     {"max", StepCode::max},
     {"min", StepCode::min},
     {"eq", StepCode::eq},
@@ -101,11 +106,26 @@ inline constexpr std::pair<std::string_view, StepCode> step_names[] = {
     {"gelu", StepCode::gelu},
     {"gelu_tanh", StepCode::gelu_tanh},
     {"silu", StepCode::silu},
+    {"sinh", StepCode::sinh},
+    {"cosh", StepCode::cosh},
+    {"asin", StepCode::asin},
+    {"acos", StepCode::acos},
+    {"atan", StepCode::atan},
+    {"asinh", StepCode::asinh},
+    {"acosh", StepCode::acosh},
+    {"atanh", StepCode::atanh},
+    {"bit_and", StepCode::bit_and},
+    {"bit_or", StepCode::bit_or},
+    {"bit_xor", StepCode::bit_xor},
+    {"bit_not", StepCode::bit_not},
+    {"index", StepCode::index},
     {"reduce_sum", StepCode::reduce_sum},
+    {"reduce_prod", StepCode::reduce_prod},
     {"reduce_max", StepCode::reduce_max},
     {"reduce_min", StepCode::reduce_min},
     {"where", StepCode::where},
-    {"random_keep", StepCode::random_keep}};
+    {"random_keep", StepCode::random_keep},
+    {"random_uniform", StepCode::random_uniform}};
 
 inline StepCode code_of(const Op& op) {
     for (const auto& [text, code] : step_names)
@@ -116,7 +136,7 @@ inline StepCode code_of(const Op& op) {
 // Precondition: the step is an operator of the text.
 inline const Op& op_of(StepCode code) {
     static const std::vector<int> positions = [] {
-        std::vector<int> found(static_cast<size_t>(StepCode::random_keep) + 1, 0);
+        std::vector<int> found(static_cast<size_t>(StepCode::random_uniform) + 1, 0);
         for (const auto& [text, step] : step_names) found[static_cast<size_t>(step)] = find_op(text);
         return found;
     }();
@@ -141,11 +161,15 @@ inline bool is_any(const Op& op, std::initializer_list<const char*> names) {
 
 // Made of several calls, so that f16 would be rounded more than once.
 inline bool is_composite(const Op& op) {
-    return is_any(op, {"pow", "rsqrt", "sin", "cos", "tanh", "sigmoid", "erf", "floor", "ceil", "round",
-                       "sign", "gelu", "gelu_tanh", "silu"});
+    return is_any(op, {"pow",   "mod",  "rsqrt", "sin",  "cos",   "tanh",      "sigmoid", "erf",
+                       "floor", "ceil", "round", "sign", "gelu",  "gelu_tanh", "silu",    "sinh",
+                       "cosh",  "asin", "acos",  "atan", "asinh", "acosh",     "atanh"});
 }
 
 inline bool is_compare(const Op& op) { return is_any(op, {"eq", "lt", "le", "gt", "ge"}); }
+
+// Logic on the bits of integers, whose operands all lie like the result.
+inline bool is_bits(const Op& op) { return is_any(op, {"bit_and", "bit_or", "bit_xor", "bit_not"}); }
 
 // The dtype in which the vector unit computes an instruction on values of `dtype`.
 inline Dtype compute_dtype(const Soc& soc, const Op& op, Dtype dtype) {
@@ -155,7 +179,7 @@ inline Dtype compute_dtype(const Soc& soc, const Op& op, Dtype dtype) {
     if (dtype == Dtype::i16 && op.is("eq")) return Dtype::f32;
     const bool native = soc.bf16_vector() && is_any(op, {"add", "sub", "mul", "max", "min"});
     if (dtype == Dtype::bf16) return native ? dtype : Dtype::f32;
-    const bool sum = is_any(op, {"reduce_sum", "reduce_mean"});
+    const bool sum = is_any(op, {"reduce_sum", "reduce_mean", "reduce_prod"});
     return dtype == Dtype::f16 && (sum || is_composite(op)) ? Dtype::f32 : dtype;
 }
 

@@ -16,10 +16,13 @@ inline constexpr int max_instructions = 64;
 inline constexpr int max_inputs = 16;
 inline constexpr int max_outputs = 8;
 
-enum class Family { elementwise, rowwise, matmul };
+enum class Family { elementwise, rowwise, matmul, transform };
+
+inline constexpr Family families[] = {Family::elementwise, Family::rowwise, Family::matmul,
+                                      Family::transform};
 
 inline const char* name(Family family) {
-    constexpr const char* names[] = {"elementwise", "rowwise", "matmul"};
+    constexpr const char* names[] = {"elementwise", "rowwise", "matmul", "transform"};
     return names[static_cast<int>(family)];
 }
 
@@ -98,7 +101,7 @@ struct Output {
 struct Program {
     Family family = Family::elementwise;
     Dims space;
-    int bar = -1;  // axes before the | of a rowwise or matmul space; -1 for elementwise
+    int bar = -1;  // axes before the | of the space; -1 for elementwise, which has none
     int n_symbols = 0;
     std::vector<Input> inputs;
     std::vector<Instr> instrs;
@@ -107,6 +110,8 @@ struct Program {
 
     int lead_rank() const { return bar >= 0 ? bar : static_cast<int>(space.size()); }
     int row_rank() const { return static_cast<int>(space.size()) - lead_rank(); }
+    // Whether cols are a row, which reductions and moves run along.
+    bool has_row() const { return family == Family::rowwise || family == Family::matmul; }
     int n_inputs() const { return static_cast<int>(inputs.size()); }
     bool is_input(int value) const { return value < n_inputs(); }
     bool is_output(int value) const {

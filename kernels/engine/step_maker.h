@@ -12,34 +12,37 @@
 
 namespace ascend_fuse {
 
-class StepMaker {
+// A value at a place. In the queues a bool is a byte, and a tile may be turned.
+inline Ref ref_of(const Program& program, const Grid& grid, int id, Ref::From from) {
+    const auto at = static_cast<size_t>(id);
+    const Extent& extent = grid.values[at];
+    const Dtype dtype = program.values[at].dtype;
+    Ref ref;
+    ref.from = from;
+    ref.at = id;
+    ref.dtype = from == Ref::From::value ? tile_dtype(dtype) : dtype;
+    ref.span = extent.span;
+    ref.cols = extent.cols;
+    ref.turned = from == Ref::From::loaded   ? grid.turns_in(at)
+                 : from == Ref::From::stored ? grid.turns_out(at)
+                                             : false;
+    return ref;
+}
+
+// Steps and tiles under construction.
+class Maker {
   protected:
-    StepMaker(const Program& program, const Grid& grid, const Soc& soc, int id)
-        : program_(program),
-          grid_(grid),
-          soc_(soc),
-          id_(id),
-          instr_(program.instr(id)),
-          op_(instr_.entry()),
-          own_(operand_dtype(program, instr_)),
-          result_(value(id)) {}
+    explicit Maker(const Soc& soc) : soc_(soc) {}
 
     // Both sentences begin with what their figure is (docs/design/0001).
     void refuse_dtype(Dtype dtype, const std::string& where) {
         refuse({"dtype-unsupported", std::string(name(dtype)) + " " + where, "dtype"});
     }
-    void refuse_op(const std::string& how) { refuse({"op-unsupported", op_.name + " " + how, "op"}); }
     void refuse_cast(Dtype from, Dtype to) { refuse_dtype(from, "cast to " + std::string(name(to))); }
-
-    Ref value(int id) const {
-        const Extent& extent = grid_.values[static_cast<size_t>(id)];
-        Ref ref;
-        ref.from = Ref::From::value;
-        ref.at = id;
-        ref.dtype = tile_dtype(program_.values[static_cast<size_t>(id)].dtype);
-        ref.span = extent.span;
-        ref.cols = extent.cols;
-        return ref;
+    void refuse(Refusal why) {
+        if (made_.refused) return;
+        why.message += " on " + soc_.name;
+        made_.refused = std::move(why);
     }
 
     // A new tile like `like`.
@@ -69,17 +72,10 @@ class StepMaker {
         for (int i = 0; i < tiles; ++i) temp(like, dtype);
     }
 
-    Ref literal(const std::string& text, Dtype own, Dtype dtype) const {
-        Ref ref;
-        ref.dtype = dtype;
-        if (is_float(own) || is_bool(own)) {
-            ref.number = number_of(text, own);
-            ref.whole = bits_of(ref.number, own);
-        } else {
-            ref.whole = to_int(text).value_or(0);
-            ref.number = static_cast<double>(ref.whole);
-        }
-        return ref;
+    // A part of UB of its own for the last step.
+    void scratch_bytes(int64_t bytes) {
+        made_.steps.back().scratch = static_cast<int>(made_.temps.size());
+        made_.temps.push_back(Temp{Span::scalar, 1, Dtype::f32, bytes});
     }
 
     Ref converted(const Ref& ref, Dtype dtype) {
@@ -96,6 +92,50 @@ class StepMaker {
             at = to;
         }
         return at;
+    }
+
+    // The last of a chain of casts goes to where the result lies.
+    void round_to(const Ref& from, const Ref& to) {
+        const auto way = cast_path(soc_, from.dtype, to.dtype);
+        if (!way) return refuse_cast(from.dtype, to.dtype);
+        Ref at = from;
+        for (size_t i = 0; i < way->size(); ++i) {
+            const Ref next = i + 1 == way->size() ? to : temp(at, (*way)[i]);
+            step(StepCode::cast, next, {at});
+            at = next;
+        }
+    }
+    const Soc& soc_;
+    Expansion made_;
+};
+
+class StepMaker : protected Maker {
+  protected:
+    StepMaker(const Program& program, const Grid& grid, const Soc& soc, int id)
+        : Maker(soc),
+          program_(program),
+          grid_(grid),
+          id_(id),
+          instr_(program.instr(id)),
+          op_(instr_.entry()),
+          own_(operand_dtype(program, instr_)),
+          result_(value(id)) {}
+
+    void refuse_op(const std::string& how) { refuse({"op-unsupported", op_.name + " " + how, "op"}); }
+
+    Ref value(int id) const { return ref_of(program_, grid_, id, Ref::From::value); }
+
+    Ref literal(const std::string& text, Dtype own, Dtype dtype) const {
+        Ref ref;
+        ref.dtype = dtype;
+        if (is_float(own) || is_bool(own)) {
+            ref.number = number_of(text, own);
+            ref.whole = bits_of(ref.number, own);
+        } else {
+            ref.whole = to_int(text).value_or(0);
+            ref.number = static_cast<double>(ref.whole);
+        }
+        return ref;
     }
 
     // Column c of the result reads column map(c) of what broadcasts inside of its row.
@@ -144,33 +184,13 @@ class StepMaker {
         return out;
     }
 
-    // The last of a chain of casts goes to where the result lies.
-    void round_to(const Ref& from, const Ref& to) {
-        const auto way = cast_path(soc_, from.dtype, to.dtype);
-        if (!way) return refuse_cast(from.dtype, to.dtype);
-        Ref at = from;
-        for (size_t i = 0; i < way->size(); ++i) {
-            const Ref next = i + 1 == way->size() ? to : temp(at, (*way)[i]);
-            step(StepCode::cast, next, {at});
-            at = next;
-        }
-    }
     const Program& program_;
     const Grid& grid_;
-    const Soc& soc_;
     int id_;
     const Instr& instr_;
     const Op& op_;
     Dtype own_;
     Ref result_;
-    Expansion made_;
-
-  private:
-    void refuse(Refusal why) {
-        if (made_.refused) return;
-        why.message += " on " + soc_.name;
-        made_.refused = std::move(why);
-    }
 };
 
 }  // namespace ascend_fuse

@@ -109,6 +109,18 @@ class StepCutter {
         return false;
     }
 
+    // A copy of the value, for an output in an order of its own beside the plain one that later steps read.
+    int copied(int id) {
+        Program& program = step_.program;
+        Instr instr;
+        instr.type = whole_.instr(id).type;
+        instr.op = find_op("copy");
+        instr.operands.push_back(Operand{own_[static_cast<size_t>(id)], {}});
+        program.instrs.push_back(std::move(instr));
+        program.values.push_back(whole_.values[static_cast<size_t>(id)]);
+        return static_cast<int>(program.values.size()) - 1;
+    }
+
     void write(int id) {
         bool plain = false;  // an output of the whole program is the value as later steps read it
         for (size_t k = 0; k < whole_.outputs.size(); ++k) {
@@ -117,7 +129,9 @@ class StepCutter {
             const bool as_is = !output.joined() && output.order.empty();
             step_.outputs.push_back({as_is && !whole_.is_input(id) ? id : -1, static_cast<int>(k)});
             plain = plain || as_is;
-            output.value = own_[static_cast<size_t>(id)];
+            const bool apart = whole_.family != Family::matmul && !whole_.is_input(id) &&
+                               !output.order.empty() && read_later(id);
+            output.value = apart ? copied(id) : own_[static_cast<size_t>(id)];
             if (output.joined()) output.past = own_[static_cast<size_t>(output.past)];
             step_.program.outputs.push_back(std::move(output));
         }

@@ -32,25 +32,30 @@ inline void tidy(std::vector<int64_t>& ladder) {
 // Candidates do not depend on UB or bandwidth, so that more of either never makes an estimate worse.
 inline std::vector<int64_t> row_ladder(const Grid& grid, int64_t cores) {
     std::vector<int64_t> ladder;
-    const int64_t most = std::min(grid.rows, max_blocks);
+    const int64_t most = std::min(grid.row_segment, max_blocks);
     for (int64_t rows = 1; rows <= most; rows *= 2) ladder.push_back(rows);
     for (int64_t share = 1; share <= 6; ++share) {
         const int64_t rows = (grid.rows + cores * share - 1) / (cores * share);
         if (rows <= most) ladder.push_back(rows);
     }
+    if (grid.reorders()) ladder.push_back(most);
     tidy(ladder);
+    const auto askew = [&](int64_t rows) { return !grid.takes_rows(rows); };
+    ladder.erase(std::remove_if(ladder.begin(), ladder.end(), askew), ladder.end());
     return ladder;
 }
 
 // Cuts of a row, at least eight pads wide, in whole pads and inside a segment; empty when the row is that
-// short or cannot be cut.
+// short or cannot be cut. Where tensors lie in orders of their own a cut has several rows, and may be narrow.
 inline std::vector<int64_t> col_ladder(const Grid& grid, int64_t cores) {
     std::vector<int64_t> ladder;
-    const int64_t least = 8 * grid.pad;
+    const int64_t least = grid.reorders() ? grid.pad : 8 * grid.pad;
+    if (grid.reorders() && grid.segment < grid.cols) ladder.push_back(grid.segment);
     const int64_t most = grid.segment < grid.cols ? grid.segment : grid.cols - 1;
     for (int64_t cols = least; cols <= most && cols <= (int64_t{1} << 17); cols *= 2) {
         ladder.push_back(cols);
-        if (cols + cols / 2 <= most) ladder.push_back(cols + cols / 2);
+        const int64_t half = cols + cols / 2;
+        if (half <= most && half % grid.pad == 0) ladder.push_back(half);
     }
     for (int64_t share = 1; share <= 4; ++share) {
         const int64_t cols = grid.padded((grid.segment + cores * share - 1) / (cores * share));
@@ -66,13 +71,21 @@ inline bool stores_less_than_a_block(const Job& job, const Tiling& tiling) {
     const Grid& grid = job.grid;
     if (job.soc.copy_pad()) return false;
     if (!grid.copies.empty()) return true;
-    const int64_t last_rows = (grid.rows - 1) % tiling.tile_rows + 1;
+    const bool cuts = tiling.tile_cols < grid.cols;
+    const int64_t last_rows = (grid.row_segment - 1) % tiling.tile_rows + 1;
     const int64_t last_cols = (std::min(grid.segment, grid.cols) - 1) % tiling.tile_cols + 1;
     for (size_t id = 0; id < job.program->values.size(); ++id) {
-        if (!job.program->is_output(static_cast<int>(id))) continue;
         const Extent& extent = grid.values[id];
-        const int64_t cols = tiling.tile_cols < grid.cols ? std::min(extent.cols, last_cols) : extent.cols;
-        if (last_rows * cols * extent.width < align_bytes) return true;
+        const int64_t cols = cuts ? std::min(extent.cols, last_cols) : extent.cols;
+        for (const Lie& lie : grid.stores[id]) {
+            // Whole rows follow each other, but for those in an order of their own. What crosses the end of a
+            // run leaves whole blocks on either side.
+            int64_t run = cuts && extent.wide() ? cols : last_rows * cols;
+            const bool crosses =
+                lie.run < (lie.turned ? grid.row_segment : std::min(grid.segment, extent.cols));
+            if (lie.ordered && extent.wide()) run = crosses ? align_bytes : lie.turned ? last_rows : cols;
+            if (run * extent.width < align_bytes) return true;
+        }
     }
     return false;
 }
@@ -81,7 +94,7 @@ inline bool stores_less_than_a_block(const Job& job, const Tiling& tiling) {
 inline void spread(Tiling& tiling, const Job& job, int64_t cores) {
     if (stores_less_than_a_block(job, tiling)) cores = 1;
     const int64_t inner = tiles_of_row(job.grid, tiling.tile_cols);
-    const int64_t outer = (job.grid.rows + tiling.tile_rows - 1) / tiling.tile_rows;
+    const int64_t outer = blocks_of_rows(job.grid, tiling.tile_rows);
     tiling.tasks = job.row_tasks ? outer : outer * inner;
     tiling.tasks_per_core = (tiling.tasks + cores - 1) / cores;
     tiling.block_dim = (tiling.tasks + tiling.tasks_per_core - 1) / tiling.tasks_per_core;
@@ -95,9 +108,13 @@ class Search {
     // Rows of a tile with whole rows, then cuts of single rows.
     void run() {
         const int64_t cores = job_.soc.vector_cores();
-        for (const int64_t rows : row_ladder(job_.grid, cores)) try_tile(rows, job_.grid.cols, 1);
+        const auto rows = row_ladder(job_.grid, cores);
+        if (job_.grid.takes_whole_rows())
+            for (const int64_t count : rows) try_tile(count, job_.grid.cols, 1);
         if (job_.streams.empty()) return;
-        for (const int64_t cols : col_ladder(job_.grid, cores)) try_tile(1, cols, job_.sweeps());
+        for (const int64_t cols : col_ladder(job_.grid, cores))
+            for (const int64_t count : job_.grid.reorders() ? rows : std::vector<int64_t>{1})
+                try_tile(count, cols, job_.sweeps());
     }
 
     bool found() const { return found_; }

@@ -10,14 +10,19 @@
 
 namespace ascend_fuse {
 
-// Cycles = full * R * P + row * R + line * P + tile + reductions, with R tile rows and P padded tile cols.
+// Cycles = full * R * P + square * R' * P + row * R + line * P + tile + reductions, with R tile rows, R' of
+// whole squares, and P padded tile cols.
 // A reduction over C columns with L lanes runs in stages: C -> ceil(C / L) -> … -> 1.
 struct Cycles {
-    double full = 0, row = 0, line = 0, tile = 0;
+    double full = 0, square = 0, row = 0, line = 0, tile = 0;
     std::array<double, 2> reduce_k{}, reduce_b{};  // by lanes: 128 (16 bit), 64 (32 bit)
 
-    double at(double tile_rows, int64_t tile_cols, double padded_cols) const {
-        double cycles = full * tile_rows * padded_cols + row * tile_rows + line * padded_cols + tile;
+    double at(const Grid& grid, int64_t rows, int64_t tile_cols) const {
+        const double tile_rows = static_cast<double>(rows);
+        const double squares = static_cast<double>(grid.padded_rows(rows));
+        const double padded_cols = static_cast<double>(grid.padded(tile_cols));
+        double cycles = full * tile_rows * padded_cols + square * squares * padded_cols + row * tile_rows +
+                        line * padded_cols + tile;
         for (size_t i = 0; i < reduce_k.size(); ++i) {
             if (reduce_k[i] == 0) continue;
             const int64_t lanes = i == 0 ? 128 : 64;
@@ -51,6 +56,13 @@ class Meter {
             if (extent.span == Span::line) cycles.line += k * share;
             if (extent.span == Span::row) cycles.row += k;
             cycles.tile += rate.b + (extent.span == Span::scalar ? k : 0);
+        });
+    }
+
+    void turn(const Rate& rate) {
+        each(rate, false, [&](Cycles& cycles) {
+            cycles.square += rate.k * lanes();
+            cycles.tile += rate.b;
         });
     }
 
@@ -98,15 +110,28 @@ inline std::vector<std::string> calls_of(const Op& op, const Primitive& step) {
     return calls;
 }
 
+// Words that TransDataTo5HD does not take are turned in parts of `word` bytes, three times, square by square
+// (op_kernel/tile/turn.h): its start-up falls on each square.
+inline Rate turn_rate(const Soc& soc, Dtype dtype) {
+    const int64_t bytes = width(dtype);
+    if (turns_words(soc, bytes)) return call_rate("TransDataTo5HD", bytes == 2 ? Dtype::f16 : Dtype::f32);
+    const int64_t word = turns_words(soc, 4) ? 4 : 2;
+    const Rate part = call_rate("TransDataTo5HD", word == 2 ? Dtype::f16 : Dtype::f32);
+    const double squares = static_cast<double>(turned_rows * turned_rows);
+    return Rate{3 * (part.k * static_cast<double>(bytes / word) + part.b / squares), 0, part.assumed};
+}
+
 // Adds a step to a pass.
-inline void meter_step(Meter& meter, const Primitive& step) {
+inline void meter_step(Meter& meter, const Soc& soc, const Primitive& step) {
     Extent out;
     out.span = step.out.span;
     out.cols = step.cols > 0 ? step.cols : step.out.cols;
     for (const auto& ref : step.in)
         if (ref.blocks) meter.spread_row(call_rate("Brcb", ref.dtype), ref.dtype);
+    const auto byte = [](Dtype dtype) { return is_bool(dtype) ? Dtype::u8 : dtype; };
     if (step.code == StepCode::cast)
-        return meter.call(cast_rate(step.in[0].dtype, step.out.dtype), out, true);
+        return meter.call(cast_rate(byte(step.in[0].dtype), byte(step.out.dtype)), out, true);
+    if (step.code == StepCode::turn) return meter.turn(turn_rate(soc, step.in[0].dtype));
     if (step.code == StepCode::copy || step.code == StepCode::spread) {
         const bool literal = step.in[0].is_literal();
         return meter.call(call_rate(literal ? "Duplicate" : "Ub2ub", step.out.dtype), out, false);
@@ -136,30 +161,30 @@ class PassMeter {
         Meter meter(pass, soc_, grid_);
         for (const auto& [id, share] : sweep.instrs)
             for (const auto& step : steps_[static_cast<size_t>(id - program_.n_inputs())].steps)
-                if (share == Share::all || step.after == (share == Share::after)) meter_step(meter, step);
+                if (share == Share::all || step.after == (share == Share::after))
+                    meter_step(meter, soc_, step);
         for (int id = 0; id < static_cast<int>(program_.values.size()); ++id)
             meter_border(meter, pass, sweep, id);
         return pass;
     }
 
   private:
-    // What a value costs between a queue and the slots: bytes of bools to numbers and back, outputs that
-    // steps do not write themselves.
+    // What a value costs between a queue and the slots.
     void meter_border(Meter& meter, const Pass& pass, const Sweep& sweep, int id) const {
-        const auto at = static_cast<size_t>(id);
-        const Extent& extent = grid_.values[at];
-        const bool flag = is_bool(program_.values[at].dtype), input = program_.is_input(id);
-        if (flag && input && reads(sweep, id)) meter.call(cast_rate(Dtype::u8, Dtype::f16), extent, true);
-        if (!pass.writes[at]) return;
-        if (flag && !input) return meter.call(cast_rate(Dtype::f16, Dtype::u8), extent, true);
-        if (input || (grid_.cut && !extent.swept()))
-            meter.call(call_rate("Ub2ub", program_.values[at].dtype), extent, false);
+        const bool input = program_.is_input(id), slot = needs_slot(program_, grid_, id);
+        if (slot && input && reads(sweep, id)) add(meter, enter(program_, grid_, soc_, id));
+        if (pass.writes[static_cast<size_t>(id)] && (slot || input))
+            add(meter, leave(program_, grid_, soc_, id));
+    }
+
+    void add(Meter& meter, const Expansion& steps) const {
+        for (const auto& step : steps.steps) meter_step(meter, soc_, step);
     }
 
     bool reads(const Sweep& sweep, int value) const {
         for (const auto& [id, share] : sweep.instrs)
             for (const auto& operand : program_.instr(id).operands)
-                if (operand.value == value && share != Share::after) return true;
+                if (operand.value == value && share != Share::after && !carried(program_, id)) return true;
         return false;
     }
 

@@ -69,6 +69,13 @@ inline constexpr bool has_integer_compare = true;
 #error "no kernels for this chip"
 #endif
 
+// The widest words that TransDataTo5HD takes.
+#if __NPU_ARCH__ == 1001
+using TurnWord = int16_t;
+#else
+using TurnWord = int32_t;
+#endif
+
 // Where L0C is emptied: by the vector unit of the same core, or by FixPipe. Only FixPipe's chips load
 // fractals out of rows and transpose squares of any width.
 #if __NPU_ARCH__ == 1001 || __NPU_ARCH__ == 2002

@@ -12,15 +12,23 @@
 
 namespace ascend_fuse::plugin {
 
-// Where each tensor of the program stands in the kernel's context; -1 for one that is left out.
+// Where each tensor of the program stands in the kernel's context; -1 for one that is left out or not read.
 struct Positions {
     std::vector<int> inputs, outputs;
 };
 
+// What whoever runs the model can do about sizes that a node does not take.
+inline constexpr const char* remedy =
+    "fuse the original model again for these sizes (--dim), or run it without this provider";
+
 class Computation : public OrtNodeComputeInfo {
   public:
     Computation(const Ort& ort, std::shared_ptr<Node> node, Positions positions)
-        : OrtNodeComputeInfo{}, ort_(ort), node_(std::move(node)), positions_(std::move(positions)) {
+        : OrtNodeComputeInfo{},
+          ort_(ort),
+          node_(std::move(node)),
+          positions_(std::move(positions)),
+          own_memory_(node_->backend().own_memory()) {
         ort_version_supported = ort.version;
         CreateState = [](OrtNodeComputeInfo* self, OrtNodeComputeContext*,
                          void** state) noexcept -> OrtStatus* {
@@ -35,10 +43,8 @@ class Computation : public OrtNodeComputeInfo {
     }
 
   private:
-    OrtStatus* read_input(const OrtKernelContext* context, size_t input, Tensor& tensor,
+    OrtStatus* read_input(const OrtKernelContext* context, int position, Tensor& tensor,
                           std::vector<Block>& uploaded) const {
-        const int position = positions_.inputs[input];
-        if (position < 0 || node_->program().inputs[input].host) return nullptr;
         const OrtValue* value = nullptr;
         ASCEND_FUSE_TRY(ort_.api->KernelContext_GetInput(context, static_cast<size_t>(position), &value));
         ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -48,7 +54,7 @@ class Computation : public OrtNodeComputeInfo {
         if (!dtype) return ort_.failure("an input has element type " + std::to_string(type));
         tensor.dtype = *dtype;
         ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.address));
-        return node_->backend().own_memory() ? upload(value, tensor, uploaded) : nullptr;
+        return own_memory_ ? upload(value, tensor, uploaded) : nullptr;
     }
 
     // ONNX Runtime's copies to a device provider leave the tensor in host memory where that has no copy
@@ -65,26 +71,32 @@ class Computation : public OrtNodeComputeInfo {
         return error ? ort_.failure(error->text()) : nullptr;
     }
 
-    OrtStatus* compute(OrtKernelContext* context) {
-        // Kept between calls, so that a call allocates nothing.
-        thread_local std::vector<Tensor> inputs, outputs;
-        std::vector<Block> uploaded;
-        inputs.assign(positions_.inputs.size(), Tensor());
-        for (size_t i = 0; i < inputs.size(); ++i)
-            ASCEND_FUSE_TRY(read_input(context, i, inputs[i], uploaded));
-        const auto schedule = node_->lease(inputs);
-        if (!schedule) return ort_.failure(schedule.error().text(), ORT_INVALID_ARGUMENT);
-        const auto& forms = (**schedule).outputs;
-        outputs.clear();
+    OrtStatus* make_outputs(OrtKernelContext* context, Run& run) const {
+        const auto& forms = run.schedule().outputs;
         for (size_t i = 0; i < forms.size(); ++i) {
-            outputs.push_back(forms[i].at(nullptr));
-            if (positions_.outputs[i] < 0) continue;
-            OrtValue* value = nullptr;
-            ASCEND_FUSE_TRY(
-                ort_.api->KernelContext_GetOutput(context, static_cast<size_t>(positions_.outputs[i]),
-                                                  forms[i].sizes.data(), forms[i].sizes.size(), &value));
-            ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(value, &outputs[i].address));
+            void* address = nullptr;
+            if (positions_.outputs[i] >= 0) {
+                OrtValue* value = nullptr;
+                const auto position = static_cast<size_t>(positions_.outputs[i]);
+                ASCEND_FUSE_TRY(ort_.api->KernelContext_GetOutput(context, position, forms[i].sizes.data(),
+                                                                  forms[i].sizes.size(), &value));
+                ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(value, &address));
+            }
+            run.set_output(i, address);
         }
+        return nullptr;
+    }
+
+    OrtStatus* compute(OrtKernelContext* context) const {
+        const Node::Lease lease(*node_);
+        Run& run = *lease;
+        std::vector<Block> uploaded;
+        for (size_t i = 0; i < positions_.inputs.size(); ++i)
+            if (positions_.inputs[i] >= 0)
+                ASCEND_FUSE_TRY(read_input(context, positions_.inputs[i], run.inputs[i], uploaded));
+        if (const auto error = node_->prepare(run))
+            return ort_.failure(error->text() + "; " + remedy, ORT_INVALID_ARGUMENT);
+        ASCEND_FUSE_TRY(make_outputs(context, run));
         const ParallelFor pool = [this, context](size_t n, const std::function<void(size_t)>& call) {
             const auto one = [](void* user, size_t i) {
                 (*static_cast<const std::function<void(size_t)>*>(user))(i);
@@ -92,13 +104,14 @@ class Computation : public OrtNodeComputeInfo {
             ort_.drop(ort_.api->KernelContext_ParallelFor(context, one, n, 0,
                                                           const_cast<std::function<void(size_t)>*>(&call)));
         };
-        const auto error = node_->run(**schedule, inputs, outputs, pool);
+        const auto error = node_->execute(run, pool);
         return error ? ort_.failure(error->text()) : nullptr;
     }
 
     const Ort& ort_;
     const std::shared_ptr<Node> node_;
     const Positions positions_;
+    const bool own_memory_;  // whether the backend's kernels reach only their own
 };
 
 }  // namespace ascend_fuse::plugin

@@ -100,8 +100,9 @@ class Provider : public OrtEp {
         (*node)->open_counter();
         Positions positions;
         for (size_t i = 0; i < found.inputs.size(); ++i) {
-            positions.inputs.push_back(position(outside.inputs, found.inputs[i].name));
-            if (positions.inputs.back() < 0 && !(*node)->program().inputs[i].host)
+            const bool host = (*node)->program().inputs[i].host;
+            positions.inputs.push_back(host ? -1 : position(outside.inputs, found.inputs[i].name));
+            if (positions.inputs.back() < 0 && !host)
                 return ort_.failure(found.text.name + ": input " + std::to_string(i) + " is left out");
         }
         for (const auto& output : found.outputs)

@@ -14,14 +14,7 @@ using namespace ascend_fuse;
 struct AscendFuseCall {
     std::shared_ptr<Node> node;
     std::vector<Form> forms;  // of the inputs
-    std::vector<void*> addresses;
-    std::shared_ptr<const Schedule> schedule;
-
-    std::vector<Tensor> inputs() const {
-        std::vector<Tensor> tensors;
-        for (size_t i = 0; i < forms.size(); ++i) tensors.push_back(forms[i].at(addresses[i]));
-        return tensors;
-    }
+    Run run;
 };
 
 namespace {
@@ -71,19 +64,17 @@ Result<std::unique_ptr<AscendFuseCall>> prepare(const char* program, const char*
     if (!session) return session.error();
     auto node = Node::make(NodeText{"program", program, "", true}, std::move(*session));
     if (!node) return node.error();
-    auto call = std::make_unique<AscendFuseCall>();
-    call->node = std::move(*node);
+    auto call = std::make_unique<AscendFuseCall>(AscendFuseCall{std::move(*node), {}, Run(0)});
     for (int32_t i = 0; i < count; ++i) {
         if (inputs[i].dtype < 0 || inputs[i].dtype >= static_cast<int32_t>(dtype_names.size()))
             return Error{0,
                          "input " + std::to_string(i) + " has no dtype " + std::to_string(inputs[i].dtype)};
         call->forms.push_back(Form{static_cast<Dtype>(inputs[i].dtype), {}});
         call->forms.back().sizes.assign(inputs[i].sizes, inputs[i].sizes + inputs[i].rank);
-        call->addresses.push_back(inputs[i].address);
     }
-    auto schedule = call->node->schedule(call->inputs());
-    if (!schedule) return schedule.error();
-    call->schedule = std::move(*schedule);
+    for (int32_t i = 0; i < count; ++i)
+        call->run.inputs.push_back(call->forms[static_cast<size_t>(i)].at(inputs[i].address));
+    if (auto error = call->node->prepare(call->run)) return *error;
     call->node->open_counter();
     return call;
 }
@@ -128,21 +119,19 @@ AscendFuseCall* ascend_fuse_prepare(const char* program, const char* options, co
 }
 
 int32_t ascend_fuse_outputs(const AscendFuseCall* call) noexcept {
-    return static_cast<int32_t>(call->schedule->outputs.size());
+    return static_cast<int32_t>(call->run.schedule().outputs.size());
 }
 
 AscendFuseTensor ascend_fuse_output(const AscendFuseCall* call, int32_t output) noexcept {
-    const Form& form = call->schedule->outputs[static_cast<size_t>(output)];
+    const Form& form = call->run.schedule().outputs[static_cast<size_t>(output)];
     return {static_cast<int32_t>(form.dtype), static_cast<int32_t>(form.sizes.size()), form.sizes.data(),
             nullptr};
 }
 
 int32_t ascend_fuse_execute(AscendFuseCall* call, void* const* outputs) noexcept {
     return guarded(1, [&] {
-        std::vector<Tensor> tensors;
-        for (size_t i = 0; i < call->schedule->outputs.size(); ++i)
-            tensors.push_back(call->schedule->outputs[i].at(outputs[i]));
-        const auto error = call->node->run(*call->schedule, call->inputs(), tensors, serially);
+        for (size_t i = 0; i < call->run.schedule().outputs.size(); ++i) call->run.set_output(i, outputs[i]);
+        const auto error = call->node->execute(call->run, serially);
         if (error) last_error() = error->text();
         return error ? 1 : 0;
     });

@@ -14,7 +14,7 @@ struct AscendFuseTensor {
     void* address;
 };
 
-// A launch as `lower` made it. `family` by position: elementwise, rowwise, matmul.
+// A launch as `lower` made it. `family` by position: elementwise, rowwise, matmul, transform.
 struct AscendFuseLaunch {
     const void* block;
     int64_t bytes, block_dim;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend.h"
+#include "spin_lock.h"
 
 namespace ascend_fuse {
 
@@ -36,17 +37,17 @@ class NodeCounter {
     NodeCounter(int64_t session, std::string node, std::string family)
         : session_(session), node_(std::move(node)), family_(std::move(family)) {}
 
-    void add(const Count& count, const std::string& verdict) {
-        const std::lock_guard<std::mutex> lock(mutex_);
+    void add(const Count& count, const std::shared_ptr<const std::string>& verdict) {
+        const std::lock_guard<SpinLock> lock(lock_);
         count_.add(count);
         if (verdict_ != verdict) verdict_ = verdict;
     }
     void reset() {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<SpinLock> lock(lock_);
         count_ = Count();
     }
     Count count() const {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<SpinLock> lock(lock_);
         return count_;
     }
     std::string json() const;
@@ -54,9 +55,9 @@ class NodeCounter {
   private:
     const int64_t session_;
     const std::string node_, family_;
-    mutable std::mutex mutex_;
+    mutable SpinLock lock_;
     Count count_;
-    std::string verdict_;  // of the last run's shapes
+    std::shared_ptr<const std::string> verdict_;  // of the last run's shapes; null before any
 };
 
 inline std::string quoted(const std::string& text) {
@@ -88,10 +89,13 @@ inline std::string fields(const Count& count) {
 }
 
 inline std::string NodeCounter::json() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    lock_.lock();
+    const Count count = count_;
+    const auto verdict = verdict_;
+    lock_.unlock();
     return "{\"session\": " + std::to_string(session_) + ", \"node\": " + quoted(node_) +
-           ", \"family\": " + quoted(family_) + ", " + fields(count_) + ", \"verdict\": " + quoted(verdict_) +
-           "}";
+           ", \"family\": " + quoted(family_) + ", " + fields(count) +
+           ", \"verdict\": " + quoted(verdict ? *verdict : "") + "}";
 }
 
 // All nodes of all sessions of the process. Nodes of sessions that ended stay until a reset.

@@ -34,7 +34,8 @@ inline bool draws(const Launch& launch) {
             std::memcpy(&step,
                         launch.block.data() + at + static_cast<size_t>(header.steps_at) + i * sizeof step,
                         sizeof step);
-            if (step.code == device::StepCode::random_keep) return true;
+            if (step.code == device::StepCode::random_keep || step.code == device::StepCode::random_uniform)
+                return true;
         }
     }
     return false;

@@ -15,6 +15,7 @@
 #define ASCEND_FUSE_KERNELS_OF(arch)                                                   \
     extern "C" void ascend_fuse_elementwise_##arch(uint8_t* launch, uint8_t* tensors); \
     extern "C" void ascend_fuse_rowwise_##arch(uint8_t* launch, uint8_t* tensors);     \
+    extern "C" void ascend_fuse_transform_##arch(uint8_t* launch, uint8_t* tensors);   \
     extern "C" void ascend_fuse_matmul_##arch(uint8_t* launch, uint8_t* tensors);
 ASCEND_FUSE_KERNELS_OF(1001)
 ASCEND_FUSE_KERNELS_OF(2002)
@@ -35,7 +36,8 @@ struct EmulatedKernel {
 // clang-format off
 #define ASCEND_FUSE_KERNELS_OF(arch)                                                        \
     {arch, Family::elementwise, "ascend_fuse_elementwise", ascend_fuse_elementwise_##arch}, \
-    {arch, Family::rowwise, "ascend_fuse_rowwise", ascend_fuse_rowwise_##arch},         \
+    {arch, Family::rowwise, "ascend_fuse_rowwise", ascend_fuse_rowwise_##arch},             \
+    {arch, Family::transform, "ascend_fuse_transform", ascend_fuse_transform_##arch},       \
     {arch, Family::matmul, "ascend_fuse_matmul", ascend_fuse_matmul_##arch}
 // clang-format on
 inline constexpr EmulatedKernel emulated_kernels[] = {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "random.h"
+#include "run.h"
 #include "session.h"
 
 namespace ascend_fuse {
@@ -25,26 +26,25 @@ struct NodeText {
 
 class Node {
   public:
-    // A schedule for one run. That of the node's last run is handed on from run to run without a lock and
-    // without counting who holds it: one caller at a time has it, others look theirs up.
+    // Lends a run. The first of a node is handed on without a lock: one caller at a time has it, those beside
+    // it get one from a list.
     class Lease {
       public:
-        Lease(Node& node, std::shared_ptr<const Schedule> schedule, bool last)
-            : node_(&node), schedule_(std::move(schedule)), last_(last) {}
-        Lease(Lease&& other) noexcept
-            : node_(std::exchange(other.node_, nullptr)),
-              schedule_(std::move(other.schedule_)),
-              last_(other.last_) {}
-        Lease& operator=(Lease&&) = delete;
+        explicit Lease(Node& node)
+            : node_(node), own_(node.first_lock_.try_lock() ? nullptr : node.take_beside()) {}
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
         ~Lease() {
-            if (node_) node_->give_back(std::move(schedule_), last_);
+            if (own_)
+                node_.give_back(std::move(own_));
+            else
+                node_.first_lock_.unlock();
         }
-        const Schedule& operator*() const { return *schedule_; }
+        Run& operator*() const { return own_ ? *own_ : node_.first_; }
 
       private:
-        Node* node_;
-        std::shared_ptr<const Schedule> schedule_;
-        bool last_;  // whether it was taken from `last_` of the node, which others leave alone meanwhile
+        Node& node_;
+        std::unique_ptr<Run> own_;  // null: the node's first
     };
 
     static Result<std::shared_ptr<Node>> make(const NodeText& text, std::shared_ptr<Session> session) {
@@ -62,7 +62,8 @@ class Node {
           program_(std::move(program)),
           target_(std::move(target)),
           session_(std::move(session)),
-          key_(node_key(session_->key(), name_)) {}
+          key_(node_key(session_->key(), name_)),
+          first_(program_.inputs.size()) {}
 
     // From here on it appears among the counters.
     void open_counter() {
@@ -74,42 +75,24 @@ class Node {
     const Program& program() const { return program_; }
     const Target& target() const { return target_; }
 
-    // What runs for tensors of these sizes and dtypes; addresses are not looked at.
-    Result<std::shared_ptr<const Schedule>> schedule(const std::vector<Tensor>& inputs) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        for (auto at = kept_.begin(); at != kept_.end(); ++at) {
-            if (!fits(**at, inputs)) continue;
-            if (at != kept_.begin()) kept_.splice(kept_.begin(), kept_, at);
-            return kept_.front();
-        }
-        auto made = make_schedule(program_, inputs, target_, session_->backend());
-        if (!made) return made.error();
-        kept_.push_front(std::make_shared<const Schedule>(std::move(*made)));
-        if (kept_.size() > kept_schedules) kept_.pop_back();
-        return kept_.front();
+    // Makes what is to run for the inputs' sizes and dtypes; addresses are not looked at.
+    std::optional<Error> prepare(Run& run) {
+        if (run.fits(program_)) return std::nullopt;
+        auto found = schedule(run);
+        if (!found) return Error{0, name_ + ": " + found.error().message};
+        run.use(std::move(*found));
+        return std::nullopt;
     }
 
-    // The same for one run; to be given up before the node.
-    Result<Lease> lease(const std::vector<Tensor>& inputs) {
-        if (!taken_.exchange(true, std::memory_order_acquire)) {
-            if (last_ && fits(*last_, inputs)) return Lease(*this, std::move(last_), true);
-            taken_.store(false, std::memory_order_release);
-        }
-        auto found = schedule(inputs);
-        if (!found) return found.error();
-        return Lease(*this, std::move(*found), false);
-    }
-
-    // Precondition: `schedule` is that of `inputs`; `outputs` as its outputs, with addresses.
-    std::optional<Error> run(const Schedule& schedule, const std::vector<Tensor>& inputs,
-                             const std::vector<Tensor>& outputs, const ParallelFor& parallel) {
+    // Precondition: it was prepared, and its outputs have addresses.
+    std::optional<Error> execute(Run& run, const ParallelFor& parallel) {
+        const Schedule& schedule = run.schedule();
         Count count{1, schedule.fused ? 1 : 0, {}};
         Observer* const observer = session_->observer();
         const int64_t start_ns = observer ? now_ns() : 0;
-        const Draw draw{key_, runs_.fetch_add(1, std::memory_order_relaxed)};
-        auto error =
-            run_stages(schedule, inputs, outputs, draw, session_->backend(), parallel, count.traffic);
-        if (error) return Error{0, name_ + ": " + error->message};
+        const Draw draw{key_, schedule.draws ? runs_.fetch_add(1, std::memory_order_relaxed) : 0};
+        if (auto error = run.execute(draw, session_->backend(), parallel, count.traffic))
+            return Error{0, name_ + ": " + error->message};
         if (counter_) counter_->add(count, schedule.verdict);
         if (observer) observer->note(Event{name_, start_ns, now_ns(), count});
         return std::nullopt;
@@ -121,17 +104,31 @@ class Node {
         return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
     }
 
-    void give_back(std::shared_ptr<const Schedule> schedule, bool last) {
-        if (!last && taken_.exchange(true, std::memory_order_acquire)) return;
-        last_ = std::move(schedule);
-        taken_.store(false, std::memory_order_release);
+    Result<std::shared_ptr<const Schedule>> schedule(const Run& run) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (auto at = kept_.begin(); at != kept_.end(); ++at) {
+            if (!run.fits(program_, **at)) continue;
+            if (at != kept_.begin()) kept_.splice(kept_.begin(), kept_, at);
+            return kept_.front();
+        }
+        auto made = make_schedule(program_, run.inputs, target_, session_->backend());
+        if (!made) return made.error();
+        kept_.push_front(std::make_shared<const Schedule>(std::move(*made)));
+        if (kept_.size() > kept_schedules) kept_.pop_back();
+        return kept_.front();
     }
 
-    bool fits(const Schedule& schedule, const std::vector<Tensor>& inputs) const {
-        if (schedule.inputs.size() != inputs.size()) return false;
-        for (size_t i = 0; i < inputs.size(); ++i)
-            if (!program_.inputs[i].host && !(schedule.inputs[i] == inputs[i])) return false;
-        return true;
+    std::unique_ptr<Run> take_beside() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (beside_.empty()) return std::make_unique<Run>(program_.inputs.size());
+        auto run = std::move(beside_.back());
+        beside_.pop_back();
+        return run;
+    }
+
+    void give_back(std::unique_ptr<Run> run) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        beside_.push_back(std::move(run));
     }
 
     const std::string name_;
@@ -141,9 +138,10 @@ class Node {
     std::shared_ptr<NodeCounter> counter_;
     const uint64_t key_;
     std::atomic<uint64_t> runs_{0};
-    std::atomic<bool> taken_{false};                   // whether somebody uses `last_`
-    std::shared_ptr<const Schedule> last_;             // of the last run; empty while that runs
+    SpinLock first_lock_;
+    Run first_;                                        // of whoever has its lock
     std::mutex mutex_;                                 // of what follows
+    std::vector<std::unique_ptr<Run>> beside_;         // for callers beside the one that has the first
     std::list<std::shared_ptr<const Schedule>> kept_;  // most recent first
 };
 

@@ -1,4 +1,4 @@
-// Keys of Philox, from which `random_keep` draws what has no seed of its own.
+// Keys of Philox, from which draws take what has no seed of its own.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,26 +19,23 @@
 
 namespace ascend_fuse {
 
-// Tensors of a node are numbered: its inputs, its outputs, temporaries.
+// Tensors of a node are numbered: its inputs, its outputs, temporaries, workspaces.
 struct Stage {
     std::shared_ptr<PreparedLaunch> launch;
-    std::vector<size_t> reads;   // the launch's inputs
-    std::vector<size_t> writes;  // its outputs
-    int64_t workspace_bytes = 0;
-    int draw = 0;  // draws of the node's program before this one
+    std::vector<size_t> tensors;  // the launch's inputs, outputs and workspace
+    std::vector<Buffer> table;    // the same, all but their addresses
+    int draw = 0;                 // draws of the node's program before this one
 };
 
 struct Schedule {
-    std::vector<Form> inputs, outputs, temporaries;
+    std::vector<Form> inputs, outputs;
+    std::vector<int64_t> reserved;  // bytes of each temporary and workspace
     std::vector<Stage> stages;
     bool fused = false;
-    std::string verdict;  // what the engine said
+    bool draws = false;                          // whether another run is another result
+    std::shared_ptr<const std::string> verdict;  // what the engine said
 
-    int64_t workspace_bytes() const {
-        int64_t most = 0;
-        for (const auto& stage : stages) most = std::max(most, stage.workspace_bytes);
-        return most;
-    }
+    size_t tensors() const { return inputs.size() + outputs.size() + reserved.size(); }
 };
 
 // What decides a schedule beside the program and the sizes.
@@ -77,94 +76,129 @@ inline int64_t elements_of(const std::vector<Form>& forms) {
 
 class Scheduler {
   public:
-    // `sizes` by symbol, 0 allowed.
-    Scheduler(const Program& program, std::vector<int64_t> sizes, const Target& target, Backend& backend)
+    // `sizes` by symbol, 0 allowed; `inputs` of the node.
+    Scheduler(const Program& program, std::vector<int64_t> sizes, std::vector<Form> inputs,
+              const Target& target, Backend& backend)
         : program_(without_empty_pasts(program, sizes)),
           sizes_(std::move(sizes)),
           target_(target),
           backend_(backend) {
+        made_.inputs = std::move(inputs);
         made_.outputs = output_forms(program, sizes_);
     }
 
     Result<Schedule> make() {
-        if (elements_of(made_.outputs) == 0) {
-            made_.verdict = "nothing to compute";
-            return std::move(made_);
-        }
+        if (elements_of(made_.outputs) == 0) return done("nothing to compute");
         if (auto error = fill_unused()) return *error;
         const auto steps = steps_of(program_);
         const auto answer = ask(program_, sizes_, steps, target_);
         if (!answer) return answer.error();
-        made_.verdict = answer->text;
         auto launch = answer->fuse ? lower(program_, sizes_, target_.soc, target_.bounds) : Error{};
         made_.fused = bool(launch);
-        if (answer->fuse && !launch) made_.verdict = launch.error().text();
+        const std::string verdict = answer->fuse && !launch ? launch.error().text() : answer->text;
         if (auto error = launch ? add_whole(std::move(*launch)) : add_steps(steps)) return *error;
-        return std::move(made_);
+        return done(verdict);
     }
 
   private:
+    Schedule done(std::string verdict) {
+        made_.verdict = std::make_shared<const std::string>(std::move(verdict));
+        return std::move(made_);
+    }
+
     // Axes that only an empty past had are 1 for the engine, which has no empty ones.
     std::optional<Error> fill_unused() {
         for (size_t i = 0; i < sizes_.size(); ++i) {
             if (sizes_[i] > 0) continue;
-            if (used(static_cast<int>(i)))
-                return Error{0, "d" + std::to_string(i) + " is 0 and yet there is something to compute"};
+            if (const auto input = input_with(static_cast<int>(i))) return reduces_nothing(i, *input);
             sizes_[i] = 1;
         }
         return std::nullopt;
     }
 
-    bool used(int symbol) const {
-        const auto has = [symbol](const Dims& dims) {
-            return std::any_of(dims.begin(), dims.end(),
-                               [&](const Dim& dim) { return dim.symbol == symbol; });
-        };
-        if (has(program_.space)) return true;
-        for (size_t i = 0; i < program_.inputs.size(); ++i)
-            if (!program_.inputs[i].host && has(factors(input_shape(program_, i)))) return true;
-        return false;
-    }
-
-    // `draw`: draws of the node's program before this one.
-    std::optional<Error> add(Launch launch, int draw, std::vector<size_t> reads, std::vector<size_t> writes) {
-        const int64_t workspace_bytes = launch.workspace_bytes;
-        auto prepared = backend_.prepare(std::move(launch), target_.soc);
-        if (!prepared) return prepared.error();
-        made_.stages.push_back(
-            Stage{std::move(*prepared), std::move(reads), std::move(writes), workspace_bytes, draw});
+    std::optional<size_t> input_with(int symbol) const {
+        for (size_t i = 0; i < program_.inputs.size(); ++i) {
+            if (program_.inputs[i].host) continue;
+            for (const auto& dim : factors(input_shape(program_, i)))
+                if (dim.symbol == symbol) return i;
+        }
         return std::nullopt;
     }
 
+    Error reduces_nothing(size_t symbol, size_t input) const {
+        const Form& form = made_.inputs[input];
+        return Error{0, "input " + program_.values[input].name + " is " + std::string(name(form.dtype)) +
+                            text(form.sizes.data(), form.sizes.size()) + " where the program reduces d" +
+                            std::to_string(symbol) + ", and no kernel reduces an axis of size 0"};
+    }
+
+    size_t reserve(int64_t bytes) {
+        made_.reserved.push_back(bytes);
+        return made_.tensors() - 1;
+    }
+
+    // Of a tensor by number; kernels do not read host inputs.
+    int64_t bytes_of(size_t tensor) const {
+        const size_t inputs = made_.inputs.size(), outputs = made_.outputs.size();
+        if (tensor < inputs) return program_.inputs[tensor].host ? 0 : made_.inputs[tensor].bytes();
+        tensor -= inputs;
+        return tensor < outputs ? made_.outputs[tensor].bytes() : made_.reserved[tensor - outputs];
+    }
+
+    // `draw`: draws of the node's program before this one.
+    std::optional<Error> add(Launch launch, int draw, const std::vector<size_t>& reads,
+                             const std::vector<size_t>& writes) {
+        Stage stage;
+        const auto append = [&](size_t tensor, int64_t bytes, bool writable) {
+            stage.tensors.push_back(tensor);
+            stage.table.push_back({nullptr, bytes, writable});
+        };
+        for (const size_t tensor : reads) append(tensor, bytes_of(tensor), false);
+        for (const size_t tensor : writes) append(tensor, bytes_of(tensor), true);
+        if (launch.workspace_bytes > 0)
+            append(workspace(launch.workspace_bytes), launch.workspace_bytes, true);
+        stage.draw = draw;
+        made_.draws = made_.draws || draws(launch);
+        auto prepared = backend_.prepare(std::move(launch), target_.soc);
+        if (!prepared) return prepared.error();
+        stage.launch = std::move(*prepared);
+        made_.stages.push_back(std::move(stage));
+        return std::nullopt;
+    }
+
+    // One for all launches, as large as the largest wants it.
+    size_t workspace(int64_t bytes) {
+        if (!workspace_) workspace_ = reserve(0);
+        int64_t& most = made_.reserved[*workspace_ - made_.inputs.size() - made_.outputs.size()];
+        most = std::max(most, bytes);
+        return *workspace_;
+    }
+
     std::optional<Error> add_whole(Launch launch) {
-        std::vector<size_t> reads, writes;
-        for (size_t i = 0; i < program_.inputs.size(); ++i) reads.push_back(i);
-        for (size_t i = 0; i < program_.outputs.size(); ++i) writes.push_back(reads.size() + i);
-        return add(std::move(launch), 0, std::move(reads), std::move(writes));
+        std::vector<size_t> reads(program_.inputs.size()), writes(program_.outputs.size());
+        std::iota(reads.begin(), reads.end(), size_t{0});
+        std::iota(writes.begin(), writes.end(), reads.size());
+        return add(std::move(launch), 0, reads, writes);
     }
 
     std::optional<Error> add_steps(const std::vector<StepProgram>& steps) {
-        const size_t inputs = program_.inputs.size(), outputs = program_.outputs.size();
         std::vector<size_t> at(program_.values.size());  // by value: the tensor that holds it
-        for (size_t i = 0; i < inputs; ++i) at[i] = i;
+        for (size_t i = 0; i < program_.inputs.size(); ++i) at[i] = i;
         for (const auto& step : steps) {
             const auto forms = output_forms(step.program, sizes_);
             std::vector<size_t> reads, writes;
             for (const int value : step.inputs) reads.push_back(at[static_cast<size_t>(value)]);
             for (size_t k = 0; k < step.outputs.size(); ++k) {
                 const StepOutput& output = step.outputs[k];
-                size_t tensor = inputs + static_cast<size_t>(output.output);
-                if (output.output < 0) {
-                    tensor = inputs + outputs + made_.temporaries.size();
-                    made_.temporaries.push_back(forms[k]);
-                }
+                const size_t tensor = output.output < 0
+                                          ? reserve(forms[k].bytes())
+                                          : program_.inputs.size() + static_cast<size_t>(output.output);
                 if (output.value >= 0) at[static_cast<size_t>(output.value)] = tensor;
                 writes.push_back(tensor);
             }
             auto launch = lower(step.program, sizes_, target_.soc, target_.bounds);
             if (!launch) return launch.error();
-            if (auto error = add(std::move(*launch), step.draw, std::move(reads), std::move(writes)))
-                return error;
+            if (auto error = add(std::move(*launch), step.draw, reads, writes)) return error;
         }
         return std::nullopt;
     }
@@ -174,18 +208,17 @@ class Scheduler {
     const Target& target_;
     Backend& backend_;
     Schedule made_;
+    std::optional<size_t> workspace_;
 };
 
 inline Result<Schedule> make_schedule(const Program& program, const std::vector<Tensor>& inputs,
                                       const Target& target, Backend& backend) {
     auto sizes = bind_known(program, inputs);
     if (!sizes) return sizes.error();
-    auto schedule = Scheduler(program, std::move(*sizes), target, backend).make();
-    if (!schedule) return schedule.error();
+    std::vector<Form> forms;
     for (const auto& tensor : inputs)
-        schedule->inputs.push_back(
-            Form{tensor.dtype, std::vector<int64_t>(tensor.sizes, tensor.sizes + tensor.rank)});
-    return schedule;
+        forms.push_back(Form{tensor.dtype, std::vector<int64_t>(tensor.sizes, tensor.sizes + tensor.rank)});
+    return Scheduler(program, std::move(*sizes), std::move(forms), target, backend).make();
 }
 
 // Why the program cannot run on the chip at these sizes, neither fused nor step by step; else nothing.
@@ -196,46 +229,6 @@ inline std::optional<Error> unrunnable(const Program& program, const std::vector
     for (const auto& step : steps_of(program))
         if (!lower(step.program, sizes, target.soc, target.bounds)) return fused.error();
     return std::nullopt;
-}
-
-// Runs the stages. `outputs` without an address are computed and dropped.
-inline std::optional<Error> run_stages(const Schedule& schedule, const std::vector<Tensor>& inputs,
-                                       const std::vector<Tensor>& outputs, const Draw& draw, Backend& backend,
-                                       const ParallelFor& parallel, Traffic& traffic) {
-    if (schedule.stages.empty()) return std::nullopt;
-    std::vector<Block> own;  // of this run
-    thread_local std::vector<Buffer> tensors, table;
-    tensors.clear();
-    const auto reserve = [&](int64_t bytes) -> void* {
-        if (bytes == 0) return nullptr;
-        own.emplace_back(backend, bytes);
-        return own.back().address();
-    };
-    for (const auto& input : inputs)
-        tensors.push_back({input.address, input.address ? input.bytes() : 0, false});
-    for (const auto& output : outputs)
-        tensors.push_back({output.address ? output.address : reserve(output.bytes()), output.bytes(), true});
-    for (const auto& form : schedule.temporaries)
-        tensors.push_back({reserve(form.bytes()), form.bytes(), true});
-    const int64_t workspace_bytes = schedule.workspace_bytes();
-    void* const workspace = workspace_bytes > 0 ? reserve(workspace_bytes) : nullptr;
-    for (const auto& block : own)
-        if (!block.address())
-            return Error{0, "no memory is left for " + std::to_string(block.bytes()) + " B"};
-    if (auto error = backend.begin()) return error;
-    for (const auto& stage : schedule.stages) {
-        table.clear();
-        for (const size_t tensor : stage.reads) {
-            table.push_back(tensors[tensor]);
-            table.back().writable = false;
-        }
-        for (const size_t tensor : stage.writes) table.push_back(tensors[tensor]);
-        if (stage.workspace_bytes > 0) table.push_back({workspace, stage.workspace_bytes, true});
-        if (auto error = stage.launch->run({draw.key ^ static_cast<uint64_t>(stage.draw), draw.run}, table,
-                                           parallel, traffic))
-            return error;
-    }
-    return backend.finish(traffic);
 }
 
 }  // namespace ascend_fuse

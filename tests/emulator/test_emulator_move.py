@@ -71,3 +71,13 @@ def test_hand_over(library: Library) -> None:
     y, work = np.zeros((64, 8), np.float32), np.zeros((128, 8), np.float32)
     assert library.run("hand_over", [], [y, work], cores=8, mixed=True).fault == ""
     np.testing.assert_array_equal(y[:16, 3], (np.arange(16) ^ 1) + 100)
+
+
+@pytest.mark.parametrize(("case", "dtype", "lanes"), [("turn_halves", np.float16, 16), ("turn_words", np.int32, 8)])
+@pytest.mark.parametrize(("repeats", "skip"), [(1, 0), (1, 2), (2, 0), (9, 0)])
+def test_turned_rows(library: Library, case: str, dtype: type, lanes: int, repeats: int, skip: int) -> None:
+    """A single repeat begins a stride behind its lists, the first of several at them."""
+    x = np.arange(16 * (repeats + skip) * lanes).astype(dtype).reshape(16, -1)
+    y = np.zeros((repeats * lanes, 16), dtype)
+    assert library.run(case, [x], [y], [repeats, skip]).fault == ""
+    np.testing.assert_array_equal(y, x[:, skip * lanes :].T)

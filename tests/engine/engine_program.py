@@ -82,7 +82,29 @@ x1: f32[d0, 8, d1, 64] = in
 v0: f32[d0, 8, d1, 64] = exp x1
 out v0 (d0, 1, 8*d1, 64) behind x0 @1"""
 
+CHANNELS_LAST = """\
+transform 1 [d0, 64 | d1, d2]
+x0: f32[d0, 64 | d1, d2] = in
+x1: f32[64 | 1, 1] = in (64)
+v0: f32[d0, 64 | d1, d2] = add x0, x1
+v1: f16[d0, 64 | d1, d2] = cast v0
+out v0, v1 <0 2 3 1>"""
+
+TURNED_NORM = """\
+rowwise 1 [d0, d1, d2 | 64]
+x0: f32[d0, d1, d2 | 64] = in <0 3 1 2>
+v0: f32[d0, d1, d2 | 1] = reduce_mean x0
+v1: f32[d0, d1, d2 | 64] = sub x0, v0
+out v1 <0 3 1 2> (d0, 64, d1, d2)"""
+
+MOVE = """\
+transform 1 [d0, 64 | d1, d2]
+x0: f32[d0, 64 | d1, d2] = in
+v0: f32[d0, 64 | d1, d2] = copy x0
+out v0 <0 2 3 1>"""
+
 ALL = (SOFTMAX, CHAIN, ROTARY, MASK, VECTOR_ROW, GROUP_NORM, CACHE, MERGED)
+TURNED = (CHANNELS_LAST, TURNED_NORM, MOVE)
 
 
 def unary(op: str, dtype: str = "f32") -> str:

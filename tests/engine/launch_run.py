@@ -72,8 +72,7 @@ class Run:
         h = self.header
         per_row = int(h["tiles_per_row"])
         outer, only = (task, None) if h["row_tasks"] else divmod(task, per_row)
-        row = outer * int(h["tile_rows"])
-        rows = min(int(h["tile_rows"]), int(h["rows"]) - row)
+        row, rows = self.block_of_rows(outer)
         segment, width = int(h["segment"]), int(h["tile_cols"])
         per_segment = -(-segment // width)
         assert per_segment * (int(h["cols"]) // segment) == per_row
@@ -81,6 +80,13 @@ class Run:
             part, at = divmod(tile, per_segment)
             cols = min(width, segment - at * width)
             yield Tile(row, part * segment + at * width, rows, cols, tile == 0 or only is not None)
+
+    def block_of_rows(self, index: int) -> tuple[int, int]:
+        """Where a block begins, and its rows: it ends where its segment does."""
+        tile, segment = int(self.header["tile_rows"]), int(self.header["row_segment"])
+        assert self.header["rows"] % segment == 0
+        part, at = divmod(index, -(-segment // tile))
+        return part * segment + at * tile, min(tile, segment - at * tile)
 
     def task(self, task: int) -> None:
         for one in self.block.passes:
@@ -99,7 +105,7 @@ class Run:
     # Memory
 
     def view(self, operand: Record, tile: Tile, write: bool, first: int = 0, cols: int = 0) -> Array:
-        """The operand's elements, [rows, cols]; `cols` of them from `first` on, all if 0."""
+        """The operand's elements, [rows, cols]; `cols` of them from `first` on, all if 0. Turned: [cols, rows]."""
         memory = self.parts[operand["place"]]
         dtype = dtype_of(DTYPES[operand["dtype"]])
         if DTYPES[operand["dtype"]] == "bool":
@@ -107,6 +113,9 @@ class Run:
         span, own = names("SpanCode")[operand["span"]], int(operand["cols"])
         own = tile.cols if own == self.header["tile_cols"] else own
         rows = tile.rows if span in ("full", "row") else 1
+        if operand["turned"]:
+            assert span == "full" and own == tile.cols
+            rows, own = own, rows
         row_bytes = int(operand["pitch"]) if span in ("full", "line") else dtype.itemsize
         width = own if span in ("full", "line") else 1
         assert operand["offset"] % 32 == 0 and (span in ("row", "scalar") or row_bytes % 32 == 0)
@@ -121,6 +130,11 @@ class Run:
         return np.ndarray(shape, dtype, memory.bytes.data, offset, strides)
 
     def positions(self, record: Record, tile: Tile, shape: tuple[int, ...]) -> Array:
+        if record["tile"]["turned"]:
+            return self.straight(record, tile, shape[::-1]).T
+        return self.straight(record, tile, shape)
+
+    def straight(self, record: Record, tile: Tile, shape: tuple[int, ...]) -> Array:
         rows = self.along(record["first_row_axis"], record["row_axes"], tile.row + np.arange(shape[0]))
         cols = self.along(record["first_col_axis"], record["col_axes"], tile.col + np.arange(shape[1]))
         return int(record["base"]) + rows[:, None] + cols[None, :]
@@ -172,12 +186,14 @@ class Run:
         if code == "spread":
             at = self.along(step["first_axis"], step["axes"], np.arange(out.shape[1]))
             out[...] = operands[0][:, at]
-        elif code == "random_keep":
+        elif code in ("random_keep", "random_uniform"):
             full = names("SpanCode")[step["out"]["span"]] == "full"
             rows, cols = (np.arange(n) for n in out.shape)
             index = (tile.row + rows)[:, None] * (int(self.header["cols"]) if full else 1) + (tile.col * full + cols)
             key = int(step["key"][0]) + 2 * int(step["seeded"])
             out[...] = self.draw(key, index)
+        elif code == "turn":
+            out[...] = operands[0].T
         elif code in REDUCE:
             wide = operands[0].astype(np.float64)
             total = REDUCE[code](wide, axis=1, keepdims=True)

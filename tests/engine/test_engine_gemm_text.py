@@ -200,11 +200,14 @@ def test_bad_text_names_its_line(old: str, new: str, error: str) -> None:
 
 
 @pytest.mark.parametrize("text", [SOFTMAX, CHAIN])
-def test_other_families_have_no_operands_and_no_order(text: str) -> None:
+def test_other_families_have_no_operands(text: str) -> None:
     with pytest.raises(ValueError, match="left needs a matmul program"):
         _engine.Program(text.replace("= in", "= left", 1))
-    with pytest.raises(ValueError, match="an order needs a matmul program"):
-        _engine.Program(text.replace("= in", "= in <0 2 1>", 1))
+
+
+def test_elementwise_has_no_order() -> None:
+    with pytest.raises(ValueError, match="an order needs a transform, rowwise or matmul program"):
+        _engine.Program(CHAIN.replace("= in", "= in <0 2 1>", 1))
 
 
 def test_a_program_without_its_product_is_refused() -> None:

@@ -56,7 +56,7 @@ def test_printing_gives_the_same_bytes(text: str) -> None:
         ("mul x1, 0.5", "mul x1, x0", "line 4: x0 is a past; no instruction reads it"),
         ("x0: f16[", "x0: f32[", "line 5: x0 is f32, v0 f16"),
         ("d2, 64] = past", "d2 | 64] = past", "line 2: the type of past has no |"),
-        ("= past", "= past <0 1 3 2>", "line 2: an order needs a matmul program"),
+        ("= past", "= past <0 1 3 2>", "line 2: a past has no order"),
         ("f16[d0, 8, d2, 64] = past", "f16[d0, 4, d2, 64] = past", "line 5: (d0, 4, d2, 64) and"),
         ("f16[d0, 8, d2, 64] = past", "f16[d0, d2, 64] = past", "line 5: x0 and v0 have no axis 2"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from engine_program import ALL
+from engine_program import ALL, TURNED
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from launch_reader import Block
@@ -45,7 +45,7 @@ def draw(key: int, index: Array) -> Array:
 def masks_of(program: Program, sizes: dict[str, int]) -> dict[str, Array]:
     masks, number = {}, 0
     for line in program.instrs:
-        if line.op != "random_keep":
+        if not line.op.startswith("random_"):
             continue
         shape = tuple(sizes[e] if isinstance(e, str) else e for e in line.type.extents)
         seed = line.attributes.get("seed")
@@ -100,7 +100,7 @@ def test_a_launch_computes_its_program(program: Program, name: str, seed: int, d
     close(program, sizes, arrays, run(program, launch, sizes, arrays))
 
 
-@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize("text", (*ALL, *TURNED))
 @pytest.mark.parametrize("size", [(2, 3, 5, 4), (3, 13, 37, 2)])
 def test_the_known_programs(text: str, size: tuple[int, ...]) -> None:
     program, engine = parse_program(text), _engine.Program(text)
@@ -136,6 +136,32 @@ def test_cut_rows_compute_their_program(program: Program, name: str, seed: int, 
         return
     arrays = arrays_of(program, sizes, seed)
     close(program, sizes, arrays, run(program, launch, sizes, arrays))
+
+
+@pytest.mark.parametrize("text", TURNED)
+@pytest.mark.parametrize("name", ["Ascend910B3", "Ascend310P3", "Ascend910A"])
+@pytest.mark.parametrize(
+    ("channels", "places", "rest"),
+    [(16, 1, (32, 2, 0)), (32, 16, (32, 1, 3)), (48, 20, (64, 2, 0)), (64, 91, (64, 1, 1))],
+)
+def test_turned_tensors_in_tiles_of_any_form(
+    text: str, name: str, channels: int, places: int, rest: tuple[int, int, int]
+) -> None:
+    """Rows and cols are cut; tiles end where squares do, and in the middle of them."""
+    program, engine = parse_program(text), _engine.Program(text)
+    sizes = {"d0": 2, "d1": 13, "d2": 7}
+    tile = (channels if program.family == "transform" else places, *rest)
+    launch = _engine.lower(engine, list(sizes.values()), _engine.soc(name), BOUNDS, tile)
+    arrays = arrays_of(program, sizes, 5)
+    close(program, sizes, arrays, run(program, launch, sizes, arrays))
+
+
+def test_a_tile_that_would_lie_askew_is_refused() -> None:
+    """Channels of 128 B: a tile of 20 would cross their end in the middle of a block."""
+    engine, chip = _engine.Program(TURNED[0]), _engine.soc("Ascend910B3")
+    for rows in (20, 0, 129):
+        with pytest.raises(ValueError, match="lower: no tile of"):
+            _engine.lower(engine, [2, 13, 7], chip, BOUNDS, (rows, 32, 2, 0))
 
 
 SEGMENTS = """\

@@ -77,6 +77,8 @@ def test_products_that_fuse_are_lowered(draw: st.DataObject, name: str) -> None:
     (one("u32", "max x0, x1"), B3, "dtype-unsupported", "u32 in max"),
     (one("u8", "sub x0, x1"), B3, "dtype-unsupported", "u8 in sub"),
     (one("i8", "neg x0"), B3, "dtype-unsupported", "i8 in neg"),
+    (one("i16", "add x0, x1"), "Ascend910A", "dtype-unsupported", "i16 in add"),
+    (one("i16", "max x0, x1"), "Ascend910A", "dtype-unsupported", "i16 in max"),
     (one("i32", "cast x0", "i8"), B3, "dtype-unsupported", "i32 cast to i8"),
     (one("i16", "cast x0", "f16"), "Ascend910A", "dtype-unsupported", "i16 cast to f16"),
     (one("f32", "cast x0", "i64"), "Ascend310P3", "dtype-unsupported", "f32 cast to i64"),

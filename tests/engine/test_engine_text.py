@@ -3,12 +3,12 @@
 import csv
 
 import pytest
-from engine_program import ALL, SOFTMAX
+from engine_program import ALL, SOFTMAX, TURNED
 
 from ascend_fuse import _engine
 
 
-@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize("text", (*ALL, *TURNED))
 def test_printing_gives_the_same_bytes(text: str) -> None:
     assert _engine.Program(text).text() == text
 
@@ -20,10 +20,21 @@ def test_symbols_and_counts() -> None:
 
 
 HEAD = "elementwise 1 [d0, d1]\nx0: f32[d0, d1] = in\n"
+TURN = "transform 1 [d0 | d1]\nx0: f32[d0 | d1] = in\n"
 ROW = "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\n"
 WRONG = {
     "empty": ("", 1, "header"),
-    "family": ("transform 1 [d0]\nx0: f32[d0] = in\nout x0", 1, "no family 'transform'"),
+    "family": ("conv 1 [d0]\nx0: f32[d0] = in\nout x0", 1, "no family 'conv'"),
+    "transform bar": ("transform 1 [d0, d1]\nout x0", 1, "a transform space needs a |"),
+    "transform rows": ("transform 1 [| d0]\nout x0", 1, "needs an axis in front of the |"),
+    "transform cols": ("transform 1 [d0 | ]\nout x0", 1, "nothing behind the |"),
+    "transform order": (TURN + "out x0", 3, "no order: a program without one is elementwise"),
+    "transform sum": (TURN + "v0: f32[d0 | 1] = reduce_sum x0\nout v0 <1 0>", 3, "needs a rowwise"),
+    "transform slice": (TURN + "v0: f32[d0 | 1] = slice x0 {start=0, stop=1}\nout v0 <1 0>", 3, "needs a rowwise"),
+    "copy shape": (TURN + "v0: f32[d0 | 1] = copy x0\nout v0 <1 0>", 3, "copy of [d0, d1] does not give [d0, 1]"),
+    "copy dtype": (TURN + "v0: f16[d0 | d1] = copy x0\nout v0 <1 0>", 3, "copy gives f32"),
+    "order rank": (TURN + "out x0 <1 0 2>", 3, "wanted an order of 2 axes"),
+    "order identity": (TURN + "out x0 <0 1>", 3, "wanted another order"),
     "version": ("elementwise 2 [d0]\nout x0", 1, "header"),
     "bar": ("elementwise 1 [d0 | d1]\nout x0", 1, "no |"),
     "no bar": ("rowwise 1 [d0, d1]\nout x0", 1, "needs a |"),
@@ -121,19 +132,22 @@ def program_of(row: dict[str, str], kind: str) -> str:
     dtype = {"f": "f16", "i": "i32", "b": "bool", "": "bool"}[kind]
     name, arity = row["op"], abs(int(row["arity"]))
     operands = ["x0", "x0"][:arity] if name != "where" else ["c0", "x0", "x0"]
-    result = {"bool": "bool", "attr": "bool" if row["kind"] == "random" else "f32"}.get(row["result"], dtype)
+    mask = name == "random_keep"
+    result = {"bool": "bool", "attr": "bool" if mask else "f32"}.get(row["result"], dtype)
     extent, tail = "8", ""
     if row["kind"] == "reduce":
         extent = "1"
     if name == "slice":
         extent, tail = "4", " {start=4, stop=8}"
-    if row["kind"] == "random":
+    if mask:
         tail = " {ratio=0.5}"
     condition = "c0: bool[d0 | 8] = in\n" if name == "where" else ""
+    shape = "8" if name == "index" else f"d0 | {extent}"
     call = f"{name} {', '.join(operands)}".strip()
-    return (
-        f"rowwise 1 [d0 | 8]\nx0: {dtype}[d0 | 8] = in\n{condition}v0: {result}[d0 | {extent}] = {call}{tail}\nout v0"
-    )
+    end = "out v0"
+    if name == "index":  # alike for all rows, so no output by itself
+        dtype, end = "f32", "v1: f32[d0 | 8] = add x0, v0\nout v1"
+    return f"rowwise 1 [d0 | 8]\nx0: {dtype}[d0 | 8] = in\n{condition}v0: {result}[{shape}] = {call}{tail}\n{end}"
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["op"])

@@ -1,7 +1,7 @@
 """Tiles cover the space and fit; estimates are monotone, bounded from below and repeatable."""
 
 import pytest
-from engine_program import ALL, CACHE, CHAIN, GROUP_NORM, INI, MERGED, ROTARY, SOFTMAX, binary, softmax
+from engine_program import ALL, CACHE, CHAIN, GROUP_NORM, INI, MERGED, ROTARY, SOFTMAX, TURNED, binary, softmax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +10,7 @@ from ascend_fuse import _engine
 SOCS = ("Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950PR_9599")
 SIZES = st.integers(1, 5000)
 PROGRAMS = st.sampled_from([_engine.Program(text) for text in ALL])
+EVERY = st.sampled_from([_engine.Program(text) for text in (*ALL, *TURNED)])
 BOUNDS = _engine.Bounds()
 
 
@@ -54,7 +55,7 @@ def test_tiles_cover_the_space_and_fit(
 
 
 @settings(max_examples=100, deadline=None)
-@given(PROGRAMS, st.data())
+@given(EVERY, st.data())
 def test_more_bandwidth_and_more_ub_never_cost_more(program: _engine.Program, draw: st.DataObject) -> None:
     sizes = sizes_of(program, draw)
     rates, ubs = (4, 16, 32, 64, 200), (65536, 98304, 196608, 262144, 1048576)
@@ -65,7 +66,7 @@ def test_more_bandwidth_and_more_ub_never_cost_more(program: _engine.Program, dr
 
 
 @settings(max_examples=150, deadline=None)
-@given(PROGRAMS, st.sampled_from(_engine.soc_names()), st.data())
+@given(EVERY, st.sampled_from(_engine.soc_names()), st.data())
 def test_never_below_bytes_over_bandwidth(program: _engine.Program, name: str, draw: st.DataObject) -> None:
     soc, sizes = _engine.soc(name), sizes_of(program, draw)
     cost = _engine.estimate(program, sizes, soc, BOUNDS)
@@ -79,7 +80,7 @@ def test_never_below_bytes_over_bandwidth(program: _engine.Program, name: str, d
 
 
 @settings(max_examples=60, deadline=None)
-@given(PROGRAMS, st.sampled_from(SOCS), st.data())
+@given(EVERY, st.sampled_from(SOCS), st.data())
 def test_the_same_question_has_the_same_answer(program: _engine.Program, name: str, draw: st.DataObject) -> None:
     sizes, again = sizes_of(program, draw), _engine.Program(program.text())
 

@@ -49,8 +49,8 @@ def check(
     for got, (value, bound), output in zip(outputs, wanted, parsed.outputs, strict=True):
         off = distance(got, value)
         at = np.flatnonzero(off > bound)[:3]
-        shown = [(v.flat[i] for i in at) for v in (got, value, off, np.broadcast_to(bound, off.shape))]
-        assert at.size == 0, (output.name, soc, tile, *(list(s) for s in shown), print_program(parsed))
+        shown = [[v.flat[i] for i in at] for v in (got, value, off, np.broadcast_to(bound, off.shape))]
+        assert at.size == 0, (output.name, soc, tile, *shown, print_program(parsed))
     stored = found.distinct_stored_bytes if soc in BLOCKS else found.stored_bytes
     assert (found.loaded_bytes, stored) == (made.loaded_bytes, made.stored_bytes), found
     assert found.ub_peak == made.ub_bytes, found

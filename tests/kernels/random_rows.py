@@ -9,11 +9,12 @@ import numpy as np
 from ascend_fuse.program.program import Extent, Input, Instr, Literal, Operand, Output, Program, Type, Value
 
 UNARY = (
-    "neg abs sqrt rsqrt recip exp log sin cos tanh sigmoid erf relu floor ceil round sign gelu gelu_tanh silu"
+    "neg abs sqrt rsqrt recip exp log sin cos tanh sigmoid erf relu floor ceil round sign gelu gelu_tanh silu sinh cosh "
+    "asin acos atan asinh acosh atanh"
 ).split()
-BINARY = "add sub mul div max min pow".split()
+BINARY = "add sub mul div max min pow mod".split()
 COMPARE = "eq lt le gt ge".split()
-REDUCE = "reduce_sum reduce_mean reduce_max reduce_min".split()
+REDUCE = "reduce_sum reduce_mean reduce_max reduce_min reduce_prod".split()
 SPANS: dict[str, tuple[tuple[Extent, ...], tuple[Extent, ...]]] = {
     "full": (("d0",), ("d1",)), "line": ((1,), ("d1",)), "row": (("d0",), (1,)), "scalar": ((1,), (1,)),
 }  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ascend_fuse.program.bound import bounds
 from ascend_fuse.program.evaluate import dtype_of
 from ascend_fuse.program.program import Extent, Program
 from ascend_fuse.program.text import parse_program
@@ -103,8 +104,64 @@ def test_reductions_of_rows_of_any_length(soc: str) -> None:
     for dtype in ("f32", "f16"):
         for rows, cols in ((1, 2), (5, 7), (300, 3), (9, 64), (4, 65), (3, 4097), (2, 9000)):
             lines = "".join(f"v{i}: {dtype}[d0 | 1] = {op} x0\n" for i, op in enumerate(REDUCE))
-            text = f"rowwise 1 [d0 | d1]\nx0: {dtype}[d0 | d1] = in\n{lines}out v0, v1, v2, v3"
+            text = f"rowwise 1 [d0 | d1]\nx0: {dtype}[d0 | d1] = in\n{lines}out v0, v1, v2, v3, v4"
             check(text, inputs_of(parse_program(text), {"d0": rows, "d1": cols}, rows), soc)
+
+
+@pytest.mark.parametrize("soc", CHIPS)
+@pytest.mark.parametrize("op", ["asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"])
+def test_inverse_and_hyperbolic_functions_over_their_whole_range(soc: str, op: str) -> None:
+    """Where they cancel, meet the ends of their range, or overflow; the bound is a few units of the result."""
+    sizes = np.float32(2.0) ** np.arange(-40, 128)
+    ends = [1.0, 1 + 2**-23, 1 - 2**-24, 0.0, 3.4e38, 88.5, 89.2, 89.6]
+    x = np.concatenate([sizes, sizes * np.float32(1.37), ends, np.linspace(0, 3, 97)])
+    both = np.concatenate([x, -x]).astype(np.float32)[None]
+    text = f"elementwise 1 [d0, d1]\nx0: f32[d0, d1] = in\nv0: f32[d0, d1] = {op} x0\nout v0"
+    ((value, bound),) = bounds(parse_program(text), [both])
+    finite = np.isfinite(value) & (np.abs(value) > 1e-30)
+    assert (bound[finite] <= 3e-6 * np.abs(value[finite])).all()
+    check(text, [both], soc)
+
+
+@pytest.mark.parametrize("soc", CHIPS)
+def test_remainders_are_exact(soc: str) -> None:
+    """Also where the quotient in f32 is a whole number and the true one is just below: 0.3 by 0.1."""
+    text = "elementwise 1 [d0, d1]\nx0: f32[d0, d1] = in\nx1: f32[d0, d1] = in\nv0: f32[d0, d1] = mod x0, x1\nout v0"
+    rng = np.random.default_rng(8)
+    b = (rng.uniform(1, 2, (5, 200)) * 2.0 ** rng.integers(-80, 60, (5, 200))).astype(np.float32)
+    a = (b * rng.integers(0, 2**28, b.shape) * rng.choice([1, 1.1, 2.0**-20], b.shape)).astype(np.float32)
+    signs = rng.choice([-1, 1], (2, *b.shape)).astype(np.float32)
+    a[0, :4], b[0, :4] = [0.3, 5.5, 1.0, 7.0], [0.1, 2.0, np.inf, 7.0]
+    (got,) = check(text, [a * signs[0], b * signs[1]], soc).outputs
+    assert (got[:, 3:] == np.fmod(a * signs[0], b * signs[1])[:, 3:]).all()
+    assert np.float32(0.3) % np.float32(0.1) == abs(got[0, 0])
+
+
+@pytest.mark.parametrize("soc", CHIPS)
+@pytest.mark.parametrize("dtype", ["i32", "i16"])
+def test_logic_on_bits(soc: str, dtype: str) -> None:
+    text = (
+        f"rowwise 1 [d0 | d1]\nx0: {dtype}[d0 | d1] = in\nx1: {dtype}[1 | d1] = in (d1)\nx2: {dtype}[d0 | 1] = in (d0)\n"
+        f"v0: {dtype}[d0 | d1] = bit_and x0, x1\nv1: {dtype}[d0 | d1] = bit_or x0, x2\n"
+        f"v2: {dtype}[d0 | d1] = bit_xor v0, v1\nv3: {dtype}[d0 | d1] = bit_not v2\n"
+        f"v4: {dtype}[d0 | d1] = bit_and v3, 12345\nv5: {dtype}[d0 | d1] = bit_xor -7, x0\nout v0, v1, v2, v3, v4, v5"
+    )
+    rng, kind = np.random.default_rng(4), np.iinfo(dtype_of(dtype))
+    arrays = [rng.integers(kind.min, kind.max, shape).astype(kind.dtype) for shape in ((9, 45), (45,), (9,))]
+    check(text, arrays, soc)
+
+
+@pytest.mark.parametrize("soc", CHIPS)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (1, 77), (5, 33), (2, 9001)])
+def test_the_first_of_the_greatest(soc: str, shape: tuple[int, int]) -> None:
+    text = (
+        "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\nv0: f32[1 | d1] = index\nv1: f32[d0 | 1] = reduce_max x0\n"
+        "v2: bool[d0 | d1] = eq x0, v1\nv3: f32[d0 | d1] = where v2, v0, inf\nv4: f32[d0 | 1] = reduce_min v3\n"
+        "v5: bool[d0 | d1] = eq v0, v4\nv6: f32[d0 | d1] = cast v5\nout v6, v4"
+    )
+    x = np.random.default_rng(6).integers(0, 4, shape).astype(np.float32)
+    check(text, [x], soc)
+    check(text, [x], soc, (1, 512 if shape[1] > 512 else 0, 1))
 
 
 @pytest.mark.parametrize("seed", range(0, 400, 40))
@@ -131,7 +188,7 @@ def test_random_programs_over_rows_in_random_tiles(seed: int) -> None:
 def test_random_programs_over_the_whole_table(program: Program, rows: int, cols: int, seed: int) -> None:
     soc = CHIPS[seed % len(CHIPS)]
     sizes = {f"d{k}": 3 for k in range(2, 9)} | {"d0": rows, "d1": cols if program.family == "elementwise" else 2}
-    masks = {line.name: np.zeros(()) for line in program.instrs if line.op == "random_keep"}
+    masks = {line.name: np.zeros(()) for line in program.instrs if line.op.startswith("random_")}
     if masks:
         return  # drawn below
     try:
@@ -193,6 +250,16 @@ def test_an_output_grows_a_past(soc: str, side: str) -> None:
     )
     for past in (1, 6, 700):
         check(text, inputs_of(parse_program(text), {"d0": 3, "d1": 5, "d2": past}, past), soc)
+
+
+@pytest.mark.parametrize("soc", CHIPS)
+def test_numbers_do_not_depend_on_tiles(soc: str) -> None:
+    text = "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\nv0: f32[d0 | d1] = random_uniform\nv1: f32[d0 | d1] = add v0, x0\nv2: f32[d0 | 1] = reduce_max v0\nout v0, v1, v2"
+    program, key, run = parse_program(text), 11 | (2**32 - 5) << 32, 9
+    wanted = {"v0": (philox_words(7 * 37, key, (run, 0)) // 256 * 2.0**-24).astype(np.float32).reshape(7, 37)}
+    for tile in ((0, 0, 0), (1, 0, 1), (3, 0, 2)):
+        ran = check(program, inputs_of(program, {"d0": 7, "d1": 37}, 1), soc, tile, wanted, (key, run))
+        np.testing.assert_array_equal(ran.outputs[0], wanted["v0"])
 
 
 @pytest.mark.parametrize("soc", CHIPS)

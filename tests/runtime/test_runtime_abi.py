@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from ascend_fuse import runtime
 from ascend_fuse.error import UsageError
 from ascend_fuse.runtime.library import get_library_path
+from tests.compiler import environment
 
 PLUGIN = Path(__file__).parent.parent.parent / "kernels" / "ort_plugin"
 # Set by hand (CONTRIBUTING.md): a folder of ONNX Runtime's C headers, which no Python package ships.
@@ -24,11 +24,8 @@ OFFICIAL = os.environ.get("ORT_INCLUDE_DIR", "")
 def _compile(folder: Path, *options: str) -> str:
     source = folder / "abi.cpp"
     source.write_text('#include "ort_abi.h"\nint main() {}\n')
-    compiler = shutil.which("c++") or shutil.which("g++")
-    assert compiler, "the package is built with a C++ compiler"
-    done = subprocess.run(
-        [compiler, "-std=c++17", "-fsyntax-only", f"-I{PLUGIN}", *options, str(source)], capture_output=True, text=True
-    )
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{PLUGIN}", *options, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
     return done.stderr if done.returncode else ""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.compiler import compile_cpp
 
 SOURCE = Path(__file__).parent / "acl_stand_in.cpp"
 SCRIPT = """
@@ -35,10 +36,7 @@ except Exception as e:
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with libascendcl.so in it."""
     folder = tmp_path_factory.mktemp("acl")
-    compiler = shutil.which("c++") or shutil.which("g++")
-    assert compiler, "the package is built with a C++ compiler"
-    library = str(folder / "libascendcl.so")
-    subprocess.run([compiler, "-std=c++17", "-shared", "-fPIC", "-o", library, str(SOURCE)], check=True)
+    compile_cpp("-std=c++17", "-shared", "-fPIC", "-o", folder / "libascendcl.so", SOURCE)
     return folder
 
 

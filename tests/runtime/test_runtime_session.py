@@ -100,8 +100,19 @@ def test_sizes_that_a_program_holds_equal_and_are_not_stop_the_run() -> None:
     program = ADD_RELU.replace("x1: f32[16]", "x1: f32[d0, 16]")
     session = open_session(fused_model(program, "(float[N,16] x, float[M,16] b) => (float[N,16] y)"))
     assert claimed(session) == ["Fused_0"]
-    with pytest.raises(Exception, match=r"input x1 is f32\[1, 16\] where the program has 5 at dimension 0"):
+    said = r"fused: input x1 is f32\[1, 16\] where the program has 5 at dimension 0; fuse the original model again"
+    with pytest.raises(Exception, match=said):
         session.run(None, {"x": arrays()["x"], "b": np.ones((1, 16), np.float32)})
+
+
+def test_an_empty_axis_that_a_program_reduces_stops_the_run() -> None:
+    program = "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\nv0: f32[d0 | 1] = reduce_sum x0\nout v0"
+    body = "(a) => (y) { n = Constant <value_ints = [-1]> () y = ReduceSum (a, n) }"
+    session = open_session(fused_model(program, "(float[N,M] x) => (float[N,1] y)", "t", body))
+    said = r"fused: input x0 is f32\[3, 0\] where the program reduces d1, .*; fuse the original model again"
+    with pytest.raises(Exception, match=said):
+        session.run(None, {"x": np.ones((3, 0), np.float32)})
+    assert session.run(None, {"x": np.ones((3, 2), np.float32)})[0].tolist() == [[-2.0]] * 3
 
 
 def test_a_row_program_streams_and_spreads() -> None:
@@ -117,6 +128,7 @@ def test_a_row_program_streams_and_spreads() -> None:
 
 
 def test_runs_of_several_threads_do_not_disturb_each_other() -> None:
+    runtime.reset_counters()
     session = open_session(fused_model())
 
     def one(rows: int) -> bool:

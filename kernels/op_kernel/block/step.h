@@ -1,13 +1,17 @@
 // One step on one tile, by its code and the dtype in which it computes.
 #pragma once
 
+#include "../tile/bits.h"
 #include "../tile/cast.h"
 #include "../tile/compare.h"
-#include "../tile/math.h"
+#include "../tile/index.h"
+#include "../tile/inverse.h"
 #include "../tile/move.h"
 #include "../tile/power.h"
 #include "../tile/random.h"
 #include "../tile/reduce.h"
+#include "../tile/remainder.h"
+#include "../tile/turn.h"
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
 
@@ -80,11 +84,34 @@ __aicore__ inline void simple(const Tile& tile, const Step& step) {
     }
 }
 
+__aicore__ inline void inverse(const Tile& tile, const Step& step) {
+    switch (step.code) {
+        case StepCode::sinh:
+            return function<Sinh>(tile, step);
+        case StepCode::cosh:
+            return function<Cosh>(tile, step);
+        case StepCode::asin:
+            return function<Asin>(tile, step);
+        case StepCode::acos:
+            return function<Acos>(tile, step);
+        case StepCode::atan:
+            return function<Atan>(tile, step);
+        case StepCode::asinh:
+            return function<Asinh>(tile, step);
+        case StepCode::acosh:
+            return function<Acosh>(tile, step);
+        default:
+            return function<Atanh>(tile, step);
+    }
+}
+
 // Functions of several terms, in f32.
 __aicore__ inline void composite(const Tile& tile, const Step& step) {
     switch (step.code) {
         case StepCode::pow:
             return power(tile, step);
+        case StepCode::mod:
+            return remainder(tile, step);
         case StepCode::rsqrt:
             return function<Rsqrt>(tile, step);
         case StepCode::sin:
@@ -105,8 +132,12 @@ __aicore__ inline void composite(const Tile& tile, const Step& step) {
             return function<Silu>(tile, step);
         case StepCode::sign:
             return function<Sign>(tile, step);
-        default:
+        case StepCode::floor:
+        case StepCode::ceil:
+        case StepCode::round:
             return integral(tile, step);
+        default:
+            return inverse(tile, step);
     }
 }
 
@@ -124,6 +155,8 @@ __aicore__ inline void run_step(const Tile& tile, const Step& step) {
             return move(tile, step);
         case StepCode::cast:
             return cast(tile, step);
+        case StepCode::turn:
+            return turn(tile, step);
         case StepCode::add:
         case StepCode::sub:
         case StepCode::mul:
@@ -147,13 +180,24 @@ __aicore__ inline void run_step(const Tile& tile, const Step& step) {
         case StepCode::log:
         case StepCode::relu:
             return halves ? simple<half>(tile, step) : simple<float>(tile, step);
+        case StepCode::bit_and:
+        case StepCode::bit_or:
+        case StepCode::bit_xor:
+        case StepCode::bit_not:
+            return bits_of(tile, step);
+        case StepCode::index:
+            return index(tile, step);
         case StepCode::reduce_sum:
             return reduce<ReduceSum, float>(tile, step);
+        case StepCode::reduce_prod:
+            return reduce<ReduceProd, float>(tile, step);
         case StepCode::reduce_max:
         case StepCode::reduce_min:
             return halves ? reduce<half>(tile, step) : reduce<float>(tile, step);
         case StepCode::random_keep:
             return halves ? random_keep<half>(tile, step) : random_keep<float>(tile, step);
+        case StepCode::random_uniform:
+            return random_uniform(tile, step);
         default:
             return composite(tile, step);
     }

@@ -84,11 +84,8 @@ class VectorCore {
     __aicore__ inline void run_task(int64_t task) {
         const LaunchHeader& header = context_.header;
         const bool sweeps = header.row_tasks != 0;
-        const int64_t block = sweeps ? task : task / header.tiles_per_row;
         const auto only = static_cast<int32_t>(task % header.tiles_per_row);
-        tile_.row = block * header.tile_rows;
-        const int64_t rows = header.rows - tile_.row;
-        tile_.rows = rows < header.tile_rows ? static_cast<int32_t>(rows) : header.tile_rows;
+        stand_at_rows(sweeps ? task : task / header.tiles_per_row);
         for (int32_t i = 0; i < header.passes; ++i) {
             const auto pass = fetch<PassRecord>(context_.launch, header.passes_at, i);
             const int32_t first = sweeps || pass.once != 0 ? 0 : only;
@@ -98,6 +95,16 @@ class VectorCore {
                 run_pass(context_, tile_, pass, ins_, outs_);
             }
         }
+    }
+
+    // At block `index` of rows: blocks stay inside of segments, as cuts of rows do.
+    __aicore__ inline void stand_at_rows(int64_t index) {
+        const LaunchHeader& header = context_.header;
+        const int64_t per_segment = (header.row_segment + header.tile_rows - 1) / header.tile_rows;
+        const int64_t inside = index % per_segment * header.tile_rows;
+        tile_.row = index / per_segment * header.row_segment + inside;
+        const int64_t left = header.row_segment - inside;
+        tile_.rows = left < header.tile_rows ? static_cast<int32_t>(left) : header.tile_rows;
     }
 
     // At tile `index` of the row: cuts stay inside of segments.

@@ -55,10 +55,15 @@ __aicore__ inline int32_t iterate(int32_t lanes, int32_t step, int32_t unit, int
     return 0;
 }
 
+// Whether the vector unit compares the dtype.
+template <typename T>
+inline constexpr bool compares = arch::has_select && (arch::has_integer_compare || !same<T, int32_t>);
+
 // Strips of which the vector unit can do all but what the scalar unit may read.
-__aicore__ inline Strips comparable(const Tile& tile, const Step& step, int32_t least_lanes) {
+template <typename T>
+__aicore__ inline Strips comparable(const Tile& tile, const Step& step) {
     const Strips strips = strips_of(tile, step);
-    return arch::has_select && strips.lanes >= least_lanes ? strips : rows_of(tile, step);
+    return compares<T> && strips.lanes >= repeat_lanes<T> ? strips : rows_of(tile, step);
 }
 
 // to = bits ? a : b, in place of `to` where a or b is a number. f16 or f32.
@@ -97,7 +102,7 @@ __aicore__ inline void compare_strip(const LocalTensor<half>& to, const LocalTen
                                      const Lanes<T>& a, const Lanes<T>& b, CMPMODE mode, int32_t lanes) {
     const Lanes<half> one{{}, static_cast<half>(1.0f), true}, zero{{}, static_cast<half>(0.0f), true};
     int32_t rest = lanes;
-    if constexpr (arch::has_select && (arch::has_integer_compare || !same<T, int32_t>))
+    if constexpr (compares<T>)
         if (!(a.one && b.one) && (!same<T, int32_t> || mode == CMPMODE::EQ))
             rest = iterate(lanes, repeat_lanes<T>, block_lanes<half>, lanes, [&](int32_t at, int32_t count) {
                 compare_bits(bits, a, b, mode, at, count);
@@ -112,7 +117,7 @@ __aicore__ inline void compare_strip(const LocalTensor<half>& to, const LocalTen
 
 template <typename T>
 __aicore__ inline void compare(const Tile& tile, const Step& step) {
-    const Strips strips = comparable(tile, step, repeat_lanes<T>);
+    const Strips strips = comparable<T>(tile, step);
     const auto bits = scratch_of<uint8_t>(tile, step.scratch);
     if (reads_numbers(step)) begin_scalar();
     for (int32_t i = 0; i < strips.count; ++i)
@@ -173,7 +178,7 @@ __aicore__ inline Lanes<T> choice_of(const Tile& tile, const Operand& operand, i
 template <typename T>
 __aicore__ inline void where(const Tile& tile, const Step& step) {
     const Operand& out = step.out;
-    const Strips strips = comparable(tile, step, repeat_lanes<half>);
+    const Strips strips = comparable<half>(tile, step);
     const auto bits = scratch_of<uint8_t>(tile, step.scratch);
     for (int32_t i = 0; i < strips.count; ++i)
         where_strip(strip_of<T>(tile, out, i), bits, lanes_of<half>(tile, step.in[0], out, i),

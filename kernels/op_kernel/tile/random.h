@@ -28,13 +28,12 @@ __aicore__ inline uint64_t least_kept(float ratio) {
     return static_cast<float>(cut) < bound ? cut + 1 : cut;
 }
 
-// T: half or float, 1 where the element is kept, else 0.
-template <typename T>
-__aicore__ inline void random_keep(const Tile& tile, const Step& step) {
+// Each lane of the result is `lane` of the word at the element's index, in row-major order of the whole value.
+template <typename T, typename Lane>
+__aicore__ inline void draw_lanes(const Tile& tile, const Step& step, const Lane& lane) {
     const Operand& out = step.out;
     const uint32_t key0 = step.seeded != 0 ? step.key[0] : tile.key[0] ^ step.key[0];
     const uint32_t key1 = step.seeded != 0 ? step.key[1] : tile.key[1] ^ step.key[1];
-    const uint64_t bound = least_kept(step.ratio);
     const bool per_row = out.span == SpanCode::full || out.span == SpanCode::row;
     const int64_t pitch = out.span == SpanCode::full ? tile.space_cols : 1;
     const int64_t first_col = out.span == SpanCode::full || out.span == SpanCode::line ? tile.col : 0;
@@ -47,11 +46,25 @@ __aicore__ inline void random_keep(const Tile& tile, const Step& step) {
         for (int32_t col = 0; col < cols; ++col) {
             const int64_t index = begin + col;
             if (index % 4 == 0) draw = philox(static_cast<uint64_t>(index / 4), tile.run, key0, key1);
-            to.SetValue(lane_at<T>(out, row, col),
-                        static_cast<T>(draw.words[index % 4] >= bound ? 1.0f : 0.0f));
+            to.SetValue(lane_at<T>(out, row, col), lane(draw.words[index % 4]));
         }
     }
     end_scalar();
+}
+
+// T: half or float, 1 where the element is kept, else 0.
+template <typename T>
+__aicore__ inline void random_keep(const Tile& tile, const Step& step) {
+    const uint64_t bound = least_kept(step.ratio);
+    draw_lanes<T>(tile, step,
+                  [bound](uint32_t word) { return static_cast<T>(word >= bound ? 1.0f : 0.0f); });
+}
+
+// The upper 24 bits of a word as a fraction: in [0, 1), exact.
+__aicore__ inline void random_uniform(const Tile& tile, const Step& step) {
+    draw_lanes<float>(tile, step, [](uint32_t word) {
+        return static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f;
+    });
 }
 
 }  // namespace ascend_fuse::device::ASCEND_FUSE_ARCH

@@ -15,6 +15,11 @@ struct ReduceSum {
         AscendC::WholeReduceSum(to, from, mask, repeats, to_step, 1, from_step);
     }
 };
+// No vector call multiplies the lanes of a row.
+struct ReduceProd {
+    using Join = MulCall;
+    static constexpr bool whole = false;
+};
 struct ReduceMax {
     using Join = MaxCall;
     static constexpr bool whole = arch::has_reduce_limit;
@@ -81,6 +86,7 @@ __aicore__ inline void reduce_whole(const LocalTensor<T>& to, Matrix<T> from, Lo
 template <typename Call, typename T>
 __aicore__ inline float joined(float a, float b) {
     if constexpr (same<Call, ReduceSum>) return a + b;
+    if constexpr (same<Call, ReduceProd>) return a * b;
     if (a != a) return a;
     if constexpr (same<Call, ReduceMax>) return b > a || b != b ? b : a;
     return b < a || b != b ? b : a;

@@ -53,9 +53,11 @@ __aicore__ inline LocalTensor<T> scratch_of(const Tile& tile, int32_t offset) {
 
 // Rows and elements of a row that the operand has in this tile.
 __aicore__ inline int32_t rows_of(const Tile& tile, const Operand& operand) {
+    if (operand.turned != 0) return tile.cols;
     return operand.span == SpanCode::full || operand.span == SpanCode::row ? tile.rows : 1;
 }
 __aicore__ inline int32_t cols_of(const Tile& tile, const Operand& operand) {
+    if (operand.turned != 0) return tile.rows;
     if (operand.span == SpanCode::row || operand.span == SpanCode::scalar) return 1;
     return operand.cols == tile.tile_cols ? tile.cols : operand.cols;
 }
@@ -97,14 +99,15 @@ __aicore__ inline Strips strips_of(const Tile& tile, const Step& step) {
     const Operand& out = step.out;
     if (out.span == SpanCode::row) return {1, tile.rows};
     if (out.span != SpanCode::full) return {1, cols_of(tile, out)};
-    bool flat = tile.rows > 1;
+    const int32_t rows = rows_of(tile, out);
+    bool flat = rows > 1;
     for (int32_t i = 0; i < step.arity; ++i) {
         const Operand& in = step.in[i];
         flat =
             flat && (is_number(in, out) || (in.span == out.span && lanes_per_row(in) == lanes_per_row(out)));
     }
-    if (flat) return {1, tile.rows * lanes_per_row(out)};
-    return {tile.rows, cols_of(tile, out)};
+    if (flat) return {1, rows * lanes_per_row(out)};
+    return {rows, cols_of(tile, out)};
 }
 
 // Strips for the scalar unit, which must not read padding.

@@ -241,7 +241,9 @@ __aicore__ inline void transfer(const Tile& tile, const TransferRecord& record, 
     burst.ub = tensor_of<W>(tile, operand);
     burst.ub_step = operand.pitch;
     burst.store = store;
-    if (operand.span == SpanCode::full) {
+    if (operand.turned != 0) {
+        move_matrix(burst, cols, tile.col, tile.cols, rows, tile.row, tile.rows);
+    } else if (operand.span == SpanCode::full) {
         move_matrix(burst, rows, tile.row, tile.rows, cols, tile.col, cols_of(tile, operand));
     } else if (operand.span == SpanCode::line) {
         move_matrix(burst, none, 0, 1, cols, tile.col, cols_of(tile, operand));
