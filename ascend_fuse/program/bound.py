@@ -25,6 +25,7 @@ UNITS = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24}
 LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38}
 SMALLEST = {"f16": 2.0**-24, "bf16": 2.0**-126, "f32": 2.0**-126}
 GREATEST = 65504.0  # of float16
+QUOTIENT, DIVISOR = 2.0**29, (2.0**-90, 2.0**100)  # for which the kernel's remainder is exact
 TILE = 512  # a streamed row adds up tile by tile, of at least as many elements
 
 
@@ -36,13 +37,16 @@ class Local:
     """
 
     c: float
-    terms: str  # y: the result | x: the operand | one+x | power | sum
+    terms: str  # y: the result | x: the operand | one+x | power | sum | product
     why: str
     narrow: bool = False
     flushed: bool = False
 
 
-_EXACT = Local(0, "y", "one rounding, which every line has")
+_ROUNDED = Local(0, "y", "one rounding, which every line has")
+EXACT = frozenset(  # never rounded
+    "max min where neg abs relu floor ceil round sign reduce_max reduce_min copy index random_uniform".split()
+)
 LOCAL: Mapping[str, Local] = {
     "div": Local(3, "y", "by a literal: its reciprocal, a product, and a scale where that is not normal", narrow=True),
     "sqrt": Local(1, "y", "one unit, as documented for the vector unit", narrow=True),
@@ -60,6 +64,15 @@ LOCAL: Mapping[str, Local] = {
     "gelu": Local(8, "x", "1 + erf(x / sqrt(2)) cancels where x is negative: units are of x"),
     "gelu_tanh": Local(8, "x", "exp's argument has four roundings, which its decay outweighs: units are of x"),
     "pow": Local(6, "power", "exp(b ln|a|), or up to sixteen products"),
+    "sinh": Local(20, "y", "tanh of eight units times cosh"),
+    "cosh": Local(8, "y", "squares of two exponentials, and their sum"),
+    "atan": Local(10, "y", "two polynomials of four terms, their quotient, the fit, and a difference from pi / 2"),
+    "asin": Local(14, "y", "a root and a division before atan, which passes on no more than it gets"),
+    "acos": Local(14, "y", "a division and a root before atan, which passes on no more than it gets"),
+    "asinh": Local(16, "y", "ln(1 + w) of two units and what rounding lost, with w of eight"),
+    "acosh": Local(16, "y", "ln(1 + w) of two units and what rounding lost, with w of eight"),
+    "atanh": Local(12, "y", "ln(1 + w) of two units and what rounding lost, with w of three"),
+    "reduce_prod": Local(2, "product", "a product for each element"),
     "reduce_sum": Local(20, "sum", "trees of 64 lanes, stage by stage, then tile by tile"),
     "reduce_mean": Local(21, "sum", "as the sum, and a factor"),
 }
@@ -85,6 +98,8 @@ class _Bounds(Run):
 
     def carried(self, line: Instr) -> Array:
         """The most that the line moves when its operands move by their errors, each both ways."""
+        if line.op in ("reduce_prod", "mod"):
+            return self.grown(line) if line.op == "reduce_prod" else self.left_over(line)
         moving = sorted({o.name for o in line.operands if isinstance(o, Value) and self.errors[o.name].any()})
         centre = self.wide(line, {})
         most = np.zeros_like(centre)
@@ -95,6 +110,34 @@ class _Bounds(Run):
             most = np.maximum(most, self.meets(line))
         return np.where(self.unknown(line, centre.shape), 1.0 if line.type.dtype == "bool" else np.inf, most)
 
+    def grown(self, line: Instr) -> Array:
+        """The most that a product of a row moves: its factors' errors may all be away from zero.
+
+        It is taken in any order: a part of it may overflow, or be flushed before large factors come.
+        """
+        name = _name(line)
+        size = np.abs(self.values[name].astype(np.float64))
+        most = size + self.errors[name]
+        parts = self.wide(line, {name: np.maximum(most, 1)})
+        moved = self.wide(line, {name: most}) - self.wide(line, {name: size})
+        moved += parts * self.row_length(line) * SMALLEST["f32"]
+        return np.where(parts < LARGEST["f32"], np.nan_to_num(moved, nan=np.inf, posinf=np.inf), np.inf)
+
+    def left_over(self, line: Instr) -> Array:
+        """What a remainder moves: as its operands do, times the quotient, or by a divisor beside one of its ends.
+
+        The kernel takes quotients of 29 bits, and divisors whose halves are normal; beyond, anything may come.
+        """
+        dtype = line.type.dtype
+        a, b = (np.abs(self.operand(o, dtype).astype(np.float64)) for o in line.operands)
+        moves = [self.errors[o.name] if isinstance(o, Value) else np.zeros(()) for o in line.operands]
+        rest, quotient = np.fmod(a, b), a / b
+        moved = moves[0] + moves[1] * (quotient + 1)
+        turns = (moved > 0) & ((rest <= moved) | (b - rest <= moved))
+        held = ~(quotient >= QUOTIENT) & ~(np.maximum(a, b) > DIVISOR[1]) & ~((b > 0) & (b < DIVISOR[0]))
+        known = np.isnan(rest) & (moved == 0)
+        return np.where(held | known, np.nan_to_num(np.where(turns, b + moved, moved), nan=np.inf), np.inf)
+
     def meets(self, line: Instr) -> Array:
         """1 where the operands of a comparison may be equal."""
         like = self.types[_name(replace(line, operands=tuple(o for o in line.operands if isinstance(o, Value))))].dtype
@@ -103,8 +146,11 @@ class _Bounds(Run):
         return np.where(np.abs(a - b) <= errors[0] + errors[1], 1.0, 0.0) * (errors[0] + errors[1] > 0)
 
     def unknown(self, line: Instr, shape: tuple[int, ...]) -> Array:
-        """Where an operand may be anything."""
+        """Where an operand may be anything, or the sign of a zero decides between the infinities."""
         open_ones = [np.isinf(self.errors[o.name]) for o in line.operands if isinstance(o, Value)]
+        if line.op == "pow":
+            base, exponent = (self.operand(o, line.type.dtype) for o in line.operands)
+            open_ones.append((base == 0) & (exponent < 0))
         if not any(o.any() for o in open_ones):
             return np.zeros(shape, np.bool_)
         if line.op.startswith("reduce_"):
@@ -128,11 +174,13 @@ class _Bounds(Run):
         if dtype not in UNITS:
             return 0.0
         y = np.abs(np.nan_to_num(self.wide(line, {}), nan=0.0, posinf=0.0, neginf=0.0))
+        if line.op in EXACT:
+            return np.where(y < SMALLEST[dtype], y, 0.0)  # flushed to zero at most
         if line.op == "matmul":
             left, right = (self.operand(o, dtype) for o in line.operands)
             sums = bound_of_sums(left, right, *self.ends(line)).reshape(y.shape)
             return 2 * y * UNITS[dtype] + sums * (1 + UNITS[dtype]) + SMALLEST[dtype]
-        local = LOCAL.get(line.op, _EXACT)
+        local = LOCAL.get(line.op, _ROUNDED)
         unit = UNITS[dtype] if local.narrow and dtype == "f16" else UNITS["f32"]
         own = 2 * y * UNITS[dtype] + local.c * unit * self.terms(line, local, y) + SMALLEST[dtype]
         return own + SMALLEST["f32"] * self.magnitudes(line)[0] if local.flushed else own
@@ -140,6 +188,8 @@ class _Bounds(Run):
     def terms(self, line: Instr, local: Local, y: Array) -> Array:
         if local.terms == "y" or local.c == 0:
             return y
+        if local.terms == "product":
+            return y * self.row_length(line)
         x = self.magnitudes(line)
         if local.terms == "power":
             log = np.nan_to_num(np.log(np.maximum(x[0], 1e-300)))
@@ -147,9 +197,12 @@ class _Bounds(Run):
         if local.terms != "sum":
             return x[0] + (1 if local.terms == "one+x" else 0)
         source = _name(line)
-        long = math.prod(self.shape(self.types[source].cols or ()))
         total = self.wide(line, {source: np.abs(self.values[source].astype(np.float64))})
-        return np.nan_to_num(total) * (1 + long / TILE / local.c)
+        return np.nan_to_num(total) * (1 + self.row_length(line) / TILE / local.c)
+
+    def row_length(self, line: Instr) -> int:
+        """How many elements a reduction takes together."""
+        return math.prod(self.shape(self.types[_name(line)].cols or ()))
 
     def magnitudes(self, line: Instr) -> list[Array]:
         """|operand|, of each."""
@@ -157,7 +210,7 @@ class _Bounds(Run):
 
     def follow(self, line: Instr) -> None:
         """Values and errors of a line."""
-        if line.op in ("slice", "concat", "broadcast"):
+        if line.op in ("slice", "concat", "broadcast", "copy"):
             errors = {o.name: self.errors[o.name] for o in line.operands if isinstance(o, Value)}
             error = self.wide(replace(line, type=replace(line.type, dtype="f64")), errors)
         else:
@@ -196,7 +249,7 @@ def bounds(
 ) -> list[tuple[Array, Array]]:
     """For each output: the reference, and how far a kernel's result may lie from it (infinite: anything).
 
-    `arrays`: inputs in the order of the `in` lines; `masks`: drawn keep masks by line name. `saturates`: the chip's
+    `arrays`: inputs in the order of the `in` lines; `masks`: what is drawn, by line name. `saturates`: the chip's
     float16 has neither infinity nor NaN (910A, 310P, 310B). Raises UsageError when a shape contradicts the program.
     """
     run = _Bounds(program, masks or {}, saturates)

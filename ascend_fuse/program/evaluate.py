@@ -14,6 +14,7 @@ from ascend_fuse.error import UsageError
 from ascend_fuse.program.noise import Noise
 from ascend_fuse.program.product import bound_of_sums, multiply
 from ascend_fuse.program.program import (
+    DRAW,
     Extent,
     Instr,
     Literal,
@@ -77,16 +78,20 @@ def _gelu_tanh(x: Array) -> Array:
 
 # Elementwise operators on the compute type (f64 for floats, so that one rounding follows; integers as they are).
 _MAP: dict[str, Callable[..., Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.power, "max": np.maximum, "min": np.minimum,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.power, "mod": np.fmod, "max": np.maximum,
+    "min": np.minimum,
     "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor, "eq": np.equal, "lt": np.less,
     "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where, "not": np.logical_not,
     "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "rsqrt": _rsqrt,
     "recip": np.reciprocal, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
     "sigmoid": _sigmoid, "erf": _erf, "relu": _relu, "floor": np.floor, "ceil": np.ceil,
     "round": np.rint, "sign": np.sign, "gelu": _gelu, "gelu_tanh": _gelu_tanh, "silu": _silu,
+    "sinh": np.sinh, "cosh": np.cosh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "bit_and": np.bitwise_and, "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor, "bit_not": np.invert,
 }  # fmt: skip
 _REDUCE: dict[str, Callable[..., Array]] = {
-    "reduce_sum": np.sum, "reduce_mean": np.mean, "reduce_max": np.max, "reduce_min": np.min
+    "reduce_sum": np.sum, "reduce_mean": np.mean, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod,
 }  # fmt: skip
 _FLOATS = ("f16", "bf16", "f32")
 
@@ -191,10 +196,13 @@ class Run:
             lead = np.broadcast_shapes(*(o.shape[:-1] for o in operands))
             parts = [np.broadcast_to(o, (*lead, o.shape[-1])) for o in operands]
             return np.concatenate(parts, axis=-1)
-        if line.op == "broadcast":
+        if line.op in ("broadcast", "copy"):
             return np.broadcast_to(operands[0], self.shape(line.type.extents))
-        if line.op == "random_keep":
-            return np.broadcast_to(self.masks[line.name], self.shape(line.type.extents))
+        if line.op == "index":
+            row = self.shape(line.type.cols or ())
+            return np.arange(math.prod(row), dtype=out).reshape(row)
+        if line.op.startswith(DRAW):
+            return np.broadcast_to(self.masks[line.name], self.shape(line.type.extents)).astype(out)
         raise UsageError(f"operator {line.op!r} has no reference")
 
     def output(self, line: Output) -> Array:
@@ -223,7 +231,7 @@ def evaluate(
     masks: Mapping[str, Array] | None = None,
     noise: Noise | None = None,
 ) -> list[Array]:
-    """The outputs for inputs in the order of the `in` lines; `masks`: drawn keep masks by line name.
+    """The outputs for inputs in the order of the `in` lines; `masks`: what is drawn, by line name.
 
     Floats compute in float64 and round once per instruction, with `noise` a few last places beside the right value.
     Raises UsageError when a shape contradicts the program.
@@ -246,5 +254,5 @@ def fold(op: str, numbers: Sequence[Literal], dtype: str) -> Literal:
 
 def operators() -> frozenset[str]:
     """Every operator that the reference computes."""
-    rest = {"matmul", "div", "cast", "slice", "concat", "broadcast", "random_keep"}
+    rest = {"matmul", "div", "cast", "slice", "concat", "broadcast", "copy", "index", "random_keep", "random_uniform"}
     return frozenset(_MAP) | frozenset(_REDUCE) | rest

@@ -14,7 +14,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 # Results that every implementation rounds alike, because it does not round them.
 EXACT = frozenset(
-    "max min where neg abs relu floor ceil round sign cast reduce_max reduce_min slice concat broadcast".split()
+    "max min mod where neg abs relu floor ceil round sign cast reduce_max reduce_min slice concat broadcast copy "
+    "index random_uniform".split()
 )
 BOUNDED = frozenset("sigmoid tanh erf sin cos silu gelu gelu_tanh".split())  # cut off where they flatten
 RELATIVE = 2.0**-20  # eight units in float32's last place: what vector libraries' exp, tanh or sums differ by

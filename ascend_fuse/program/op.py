@@ -10,6 +10,7 @@ from functools import cache
 from ascend_fuse import _engine
 
 FLOATS = ("f16", "bf16", "f32")
+HALVES = ("f16", "bf16")
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
 
@@ -28,6 +29,11 @@ class Op:
         """Whether operands may have the dtype."""
         letter = "f" if dtype in FLOATS else "b" if dtype == "bool" else "i" if dtype in INTEGERS else "?"
         return letter in self.types
+
+
+def comes_back(dtype: str, through: str) -> bool:
+    """Whether every value of the dtype, converted to `through` and back, is itself: a float that became wider."""
+    return dtype in HALVES and through == "f32"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Philox4x32-10 (Salmon et al., SC 2011) on numpy: the keep masks that kernels draw, for the reference.
+"""Philox4x32-10 (Salmon et al., SC 2011) on numpy: what kernels draw, for the reference.
 
 Counter = (element index / 4, number of the run), key = the launch's, word = element index mod 4 (docs/design/0008).
 """
@@ -31,10 +31,20 @@ def philox(counters: tuple[Words, Words, Words, Words], key: int) -> tuple[Words
     return c0, c1, c2, c3
 
 
-def keep_mask(shape: tuple[int, ...], ratio: float, key: int, run: int) -> npt.NDArray[np.bool_]:
-    """Which elements of a value of that shape are kept in that run: those whose word / 2^32 is `ratio` or more."""
+def _words(shape: tuple[int, ...], key: int, run: int) -> Words:
+    """The word of each element."""
     count = math.prod(shape)
     index = np.arange((count + 3) // 4, dtype=np.uint64)
     given = np.full_like(index, run & 0xFFFFFFFF), np.full_like(index, run >> 32)
-    words = np.stack(philox((index & _LOW, index >> _HALF, *given), key), axis=-1).reshape(-1)[:count]
-    return (words.astype(np.float64) / 2.0**32 >= ratio).reshape(shape)
+    words = np.stack(philox((index & _LOW, index >> _HALF, *given), key), axis=-1)
+    return words.reshape(-1)[:count].reshape(shape)
+
+
+def keep_mask(shape: tuple[int, ...], ratio: float, key: int, run: int) -> npt.NDArray[np.bool_]:
+    """Which elements of a value of that shape are kept in that run: those whose word / 2^32 is `ratio` or more."""
+    return _words(shape, key, run).astype(np.float64) / 2.0**32 >= ratio
+
+
+def uniform(shape: tuple[int, ...], key: int, run: int) -> npt.NDArray[np.float32]:
+    """Numbers in [0, 1) of that shape and run: the upper 24 bits of each word."""
+    return (_words(shape, key, run) >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LIMIT_INSTRUCTIONS = 64
+DRAW = "random_"  # how the operators that draw begin
 LIMIT_INPUTS = 16
 LIMIT_OUTPUTS = 8
 
@@ -131,6 +132,11 @@ class Program:
     inputs: tuple[Input, ...]
     instrs: tuple[Instr, ...]
     outputs: tuple[Output, ...]
+
+    @property
+    def draws(self) -> tuple[Instr, ...]:
+        """The lines that draw random numbers."""
+        return tuple(line for line in self.instrs if line.op.startswith(DRAW))
 
     @property
     def symbols(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ascend_fuse.runtime.library import CLaunch, CRegion, load
 if TYPE_CHECKING:
     from ascend_fuse._engine import Launch
 
-FAMILIES = ("elementwise", "rowwise", "matmul")
+FAMILIES = ("elementwise", "rowwise", "matmul", "transform")
 
 
 def launch(

@@ -86,6 +86,8 @@ def _move(draw: st.DrawFn, name: str, op: Op, lines: list[Line], row: bool) -> I
     source, kind = draw(st.sampled_from(halves if op.name == "concat" and halves else lines))
     if op.name == "broadcast":
         return Instr(name, _type(kind.dtype, ("d0", 8 if row else "d1"), row), op.name, (Value(source),))
+    if op.name == "copy":
+        return Instr(name, kind, op.name, (Value(source),))
     if not row:
         return None
     if op.name == "concat" and halves:
@@ -101,13 +103,18 @@ def _move(draw: st.DrawFn, name: str, op: Op, lines: list[Line], row: bool) -> I
 
 @st.composite
 def _random(draw: st.DrawFn, name: str, op: Op, lines: list[Line], row: bool) -> Instr:
-    attributes: dict[str, Attribute] = {"ratio": draw(st.sampled_from((0.1, 0.5)))}
+    mask = op.name == "random_keep"
+    attributes: dict[str, Attribute] = {"ratio": draw(st.sampled_from((0.1, 0.5)))} if mask else {}
     if draw(st.booleans()):
         attributes["seed"] = draw(st.integers(-5, 5))
-    return Instr(name, _type("bool", ("d0", 8 if row else "d1"), row), op.name, (), attributes)
+    return Instr(name, _type("bool" if mask else "f32", ("d0", 8 if row else "d1"), row), op.name, (), attributes)
 
 
-_KINDS = {"map": _map, "cast": _map, "reduce": _reduce, "move": _move, "random": _random}
+def _index(name: str, op: Op, lines: list[Line], row: bool) -> st.SearchStrategy[Instr | None]:
+    return st.just(Instr(name, Type("f32", (1,), (8,)), op.name, ()) if row else None)
+
+
+_KINDS = {"map": _map, "cast": _map, "reduce": _reduce, "move": _move, "random": _random, "index": _index}
 
 
 def _usable(lines: list[Line], row: bool) -> list[Line]:

@@ -83,3 +83,19 @@ def test_silu_may_vanish_where_its_exponential_overflows_and_nowhere_else() -> N
     ((right, bound),) = bounds(parse(text), [x])
     assert (right != 0).all()
     assert outside(found, right, bound).tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32"])
+def test_what_only_chooses_a_value_adds_no_error(dtype: str) -> None:
+    text = f"""elementwise 1 [d0]
+x0: {dtype}[d0] = in
+v0: {dtype}[d0] = relu x0
+v1: {dtype}[d0] = min v0, 2
+v2: {dtype}[d0] = sqrt v1
+out v1, v2"""
+    numbers = np.array([-1.0, 0.0, 3.0, 1e-40], {"f16": np.float16, "f32": np.float32}[dtype])
+    (chosen, error), (_, root) = bounds(parse(text), [numbers])
+    assert error[:3].tolist() == [0, 0, 0]
+    assert error[3] <= 2 * float(numbers[3])  # a float32 below the normal ones may become zero
+    assert chosen[:3].tolist() == [0, 0, 2]
+    assert np.isfinite(root[:3]).all()

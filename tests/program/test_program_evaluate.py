@@ -23,6 +23,7 @@ BY_HAND: dict[str, tuple[Sequence[Row], Row]] = {
     "mul": (([1.5, -2.0, 0.0], [0.5, 3.0, 7.0]), [0.75, -6.0, 0.0]),
     "div": (([1.0, -6.0, 1.0], [4.0, 3.0, 0.0]), [0.25, -2.0, INF]),
     "pow": (([2.0, 9.0, 0.5], [10.0, 0.5, -1.0]), [1024.0, 3.0, 2.0]),
+    "mod": (([5.5, -5.5, 1.0], [2.0, 2.0, 0.0]), [1.5, -1.5, NAN]),
     "max": (([1.0, -6.0, 0.0], [4.0, -7.0, NAN]), [4.0, -6.0, NAN]),
     "min": (([1.0, -6.0, 0.0], [4.0, -7.0, NAN]), [1.0, -7.0, NAN]),
     "and": (([True, True, False], [True, False, False]), [True, False, False]),
@@ -55,6 +56,20 @@ BY_HAND: dict[str, tuple[Sequence[Row], Row]] = {
     "gelu": (([1.0, -1.0, 0.0],), [0.8413447460685429, -0.15865525393145707, 0.0]),  # x times the normal distribution
     "gelu_tanh": (([1.0, -1.0, 0.0],), [0.8411919906082768, -0.15880800939172324, 0.0]),
     "silu": (([math.log(3), -math.log(3), 0.0],), [0.75 * math.log(3), -0.25 * math.log(3), 0.0]),
+    "sinh": (([0.0, math.log(2), -INF],), [0.0, 0.75, -INF]),  # (2 - 1/2) / 2
+    "cosh": (([0.0, math.log(2), -INF],), [1.0, 1.25, INF]),
+    "asin": (([0.5, -1.0, 1.5],), [math.pi / 6, -math.pi / 2, NAN]),
+    "acos": (([0.5, -1.0, 1.5],), [math.pi / 3, math.pi, NAN]),
+    "atan": (([1.0, -INF, 0.0],), [math.pi / 4, -math.pi / 2, 0.0]),
+    "asinh": (([0.75, -0.75, INF],), [math.log(2), -math.log(2), INF]),
+    "acosh": (([1.25, 1.0, 0.5],), [math.log(2), 0.0, NAN]),
+    "atanh": (([0.6, -1.0, 1.5],), [math.log(2), -INF, NAN]),
+    "bit_and": (([12, -1, 7], [10, 5, -8]), [8, 5, 0]),
+    "bit_or": (([12, -1, 7], [10, 5, -8]), [14, -1, -1]),
+    "bit_xor": (([12, -1, 7], [10, 5, -8]), [6, -6, -1]),
+    "bit_not": (([0, -1, 7],), [-1, 0, -8]),
+    "index": ((), [0.0, 1.0, 2.0]),
+    "reduce_prod": (([1.0, -2.0, 4.5],), [-9.0]),
     "cast": (([1.5, -2.5, 0.0],), [1, -2, 0]),  # towards zero
     "reduce_sum": (([1.0, 2.0, 4.5],), [7.5]),
     "reduce_mean": (([1.0, 2.0, 4.5],), [2.5]),
@@ -63,7 +78,9 @@ BY_HAND: dict[str, tuple[Sequence[Row], Row]] = {
     "slice": (([1.0, 2.0, 3.0],), [2.0, 3.0]),
     "concat": (([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     "broadcast": (([7.0],), [7.0, 7.0, 7.0]),
+    "copy": (([7.0, -8.0, np.nan],), [7.0, -8.0, np.nan]),
     "random_keep": ((), [True, False, True]),
+    "random_uniform": ((), [0.25, 0.0, 0.5]),
 }
 ATTRIBUTES = {"slice": " {start=1, stop=3}", "random_keep": " {ratio=0.5, seed=3}"}
 
@@ -91,7 +108,7 @@ def test_no_operator_is_missing() -> None:
 def test_by_hand(op: str) -> None:
     operands, wanted = BY_HAND[op]
     rows = [np.asarray([row, row], dtype_of(dtype_name(row))) for row in operands]
-    masks = {"v0": np.asarray([wanted, wanted])} if op == "random_keep" else None
+    masks = {"v0": np.asarray([wanted, wanted])} if table()[op].kind == "random" else None
     (got,) = evaluate(parse_program(program_text(op)), rows or [np.zeros((2, 3), np.float32)], masks)
     kind = dtype_of(dtype_name(wanted))
     assert got.dtype == kind
@@ -110,6 +127,7 @@ def test_integers_wrap(op: str) -> None:
     wanted = {
         "add": [-32768, -32767, 4], "sub": [32766, 32767, 10], "mul": [32767, -32768, -21], "max": [32767, 1, 7],
         "min": [1, -32768, -3], "eq": [False, False, False],
+        "bit_and": [1, 0, 5], "bit_or": [32767, -32767, -1], "bit_xor": [32766, -32767, -6],
     }[op]  # fmt: skip
     (got,) = evaluate(parse_program(text.format("bool" if op == "eq" else "i16")), [a, b])
     assert got.tolist() == wanted

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ascend_fuse.program.philox import keep_mask, philox
+from ascend_fuse.program.philox import keep_mask, philox, uniform
 
 # Known answers of Random123 1.14 (kat_vectors): counter, key, result.
 VECTORS = [
@@ -28,3 +28,11 @@ def test_masks_keep_their_share_and_differ_by_run() -> None:
     assert abs(first.mean() - 0.7) < 0.002
     assert abs((first & second).mean() - 0.49) < 0.002
     assert (keep_mask((5, 3), 0.3, 7, 1).ravel() == first.ravel()[:15]).all()
+
+
+def test_numbers_and_masks_are_of_the_same_words() -> None:
+    numbers = uniform((5, 7), 3, 1)
+    assert numbers.dtype == np.float32
+    assert 0 <= numbers.min() < numbers.max() < 1
+    np.testing.assert_array_equal(numbers >= 0.5, keep_mask((5, 7), 0.5, 3, 1))
+    np.testing.assert_array_equal(numbers * 2.0**24 % 1, np.zeros((5, 7)))

@@ -57,7 +57,7 @@ def test_the_strategy_reaches_every_operator() -> None:
     """A property over programs says nothing of an operator that no program has."""
     seen: set[str] = set()
 
-    @settings(max_examples=700, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=1000, deadline=None, derandomize=True, database=None)
     @given(programs())
     def collect(program: Program) -> None:
         seen.update(i.op for i in program.instrs)
