@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ascend_fuse.candidate import Candidate
 from ascend_fuse.graph.view import Node
+from ascend_fuse.moving import MOVEMENT
 from ascend_fuse.plan import NearMiss, Totals
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.joint import not_along
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What planning found in one graph; `candidates`: all that was judged, in that order, then what never was."""
+    """What planning found in one graph; `candidates`: all that was judged, in that order, then what never was.
+
+    `passed`: near misses of rules at nodes that fuse all the same, without those rules.
+    """
 
     chosen: tuple[Chosen, ...]
     misses: tuple[NearMiss, ...]
     before: Totals
     after: Totals
     candidates: tuple[Candidate, ...] = ()
+    passed: tuple[NearMiss, ...] = ()
 
 
 def account(planner: Planner, told: Iterable[Node]) -> Outcome:
@@ -49,11 +54,12 @@ def account(planner: Planner, told: Iterable[Node]) -> Outcome:
         if step is not None and step.index == node.index and node.index in costs:
             misses.append(_told(planner, node.index, _reason(planner, step), costs))
     known = {(m.node, m.miss.code) for m in misses}
-    near = [m for m in planner.near if m.node in asked and m.node not in fused and (m.node, m.code) not in known]
-    misses += [_told(planner, m.node, m, costs) for m in near]
+    near = [m for m in planner.near if m.node in asked and (m.node, m.code) not in known]
+    misses += [_told(planner, m.node, m, costs) for m in near if m.node not in fused]
+    passed = tuple(_told(planner, m.node, m, costs) for m in near if m.node in fused)
     return Outcome(
         tuple(chosen), tuple(sorted(misses, key=lambda m: m.node)), before, after,
-        (*planner.candidates, *_lone(planner, misses)),
+        (*planner.candidates, *_lone(planner, misses)), passed,
     )  # fmt: skip
 
 
@@ -84,9 +90,9 @@ def _reason(planner: Planner, step: Step) -> Miss:
         return profile
     if step.index in planner.reasons:
         return planner.reasons[step.index]
-    if profile.trait.turns:
-        text = "Transpose has a kernel of its own: no product beside it reads or writes in its order"
-        return planner.beyond.get(step.index, Miss("own-kernel", text, step.index, {"op": step.node.op}))
+    if profile.trait.turns and not planner.movement:
+        text = f"rule {MOVEMENT} was not chosen, which fuses Transposes that no product takes"
+        return planner.beyond.get(step.index, Miss("rule-ignored", text, step.index, {"rule": MOVEMENT}, MOVEMENT))
     if profile.trait.joins is not None:
         rank = len(planner.view.type_of(step.outputs[0]).shape or ())
         return planner.beyond.get(step.index, not_along(step, profile.trait, rank))

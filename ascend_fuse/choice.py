@@ -7,7 +7,7 @@ steps: no region could hold both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -208,11 +208,16 @@ class Trial:
         self.free = planner.grower.free
         self.first = self._take_out(chosen, {k for k in self.nodes if k in self.free})
 
-    def plan(self, order: Sequence[str]) -> Found:
-        """What the order makes of it."""
+    def plan(self, order: Sequence[str], rows: Set[int] = frozenset()) -> Found:
+        """What the order makes of it; behind movements that begin without the nodes `rows`, where there are such."""
         planner = self.planner
         planner.chosen = []
-        planner.grower.free = {k for k in self.nodes if k in planner.seedable}
+        planner.grower.free = {k for k in self.nodes if k in planner.seedable} - rows
+        if rows:
+            planner.greedy(("transform",), self.nodes)
+            for k in planner.grower.free:
+                planner.reasons.pop(k, None)
+            planner.grower.free |= rows
         planner.greedy(order, self.nodes)
         return self._take_out(planner.chosen, planner.grower.free)
 

@@ -51,13 +51,14 @@ def attach(planner: Planner, product: Step) -> None:
     without_us = own_us(planner, [product, *operands]) + price(planner, followers)
     cut, miss = best(planner, product, growth, followers)
     for index, refused in growth.refused.items():
-        if refused.code not in ("nothing-to-join", "own-kernel") or turns(planner, grower.steps[index]):
+        moved = turns(planner, grower.steps[index]) and refused.figures  # without figures it is only not free
+        if refused.code not in ("nothing-to-join", "own-kernel") or moved:
             planner.beyond.setdefault(index, refused)
     if cut is not None and cut.total_us < without_us:
         planner.choose(cut.steps, cut.built, cut.verdict)
         return
     if cut is not None:
-        miss = _dearer(without_us, cut.total_us, f"what follows {product.label} costs less as a launch of its own")
+        miss = dearer(without_us, cut.total_us, f"what follows {product.label} costs less as a launch of its own")
     if miss is None:
         miss = planner.alone(product, growth)
     planner.reasons.setdefault(product.index, Miss(miss.code, miss.message, product.index, miss.figures))
@@ -85,7 +86,7 @@ def take_from_row(planner: Planner, steps: Sequence[Step], whole_us: float) -> b
                 f"what follows {product.label} stays in the region of {order(steps)[-1].label}: {before:.2f} us both, "
                 f"{cut.total_us:.2f} us if it moved, which {'saves too little' if gain > 0 else 'costs more'}"
             )
-            miss = _dearer(before, cut.total_us, text)
+            miss = dearer(before, cut.total_us, text)
             planner.reasons.setdefault(product.index, Miss(miss.code, miss.message, product.index, miss.figures))
     if not found:
         return False
@@ -158,7 +159,8 @@ def own_us(planner: Planner, steps: Sequence[Step]) -> float:
     return sum(planner.cost(n.index).time_us for n in nodes)
 
 
-def _dearer(before_us: float, after_us: float, text: str) -> Miss:
+def dearer(before_us: float, after_us: float, text: str) -> Miss:
+    """The Miss of what would cost more, or too little less, than it does."""
     figures: dict[str, Figure] = {
         "before_us": round(before_us, 3), "after_us": round(after_us, 3), "gain_us": round(before_us - after_us, 3)
     }  # fmt: skip

@@ -11,13 +11,14 @@ from ascend_fuse.blame import blamed
 from ascend_fuse.candidate import Candidate
 from ascend_fuse.choice import choose
 from ascend_fuse.engine import Engine, Part
-from ascend_fuse.epilogue import attach, take_from_row
+from ascend_fuse.epilogue import attach, take_from_row, turns
 from ascend_fuse.error import UsageError
 from ascend_fuse.estimate import Estimate
 from ascend_fuse.graph.size import Sizes
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
 from ascend_fuse.join import join
+from ascend_fuse.moving import MOVEMENT, cheaper, is_movement, move, moves
 from ascend_fuse.neighbour import alone
 from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Miss
@@ -77,6 +78,7 @@ class Planner:
         self.engine = engine
         self.sizes = sizes
         self.chain = any(r.code == CHAIN for r in rules.rules)
+        self.movement = any(r.code == MOVEMENT for r in rules.rules)
         self.anchors, near_anchors = find(view, rules, "anchor")
         self.anchor_at = {n: m for m in self.anchors for n in m.nodes}  # matches of a role share no nodes
         idioms, near_idioms = find(view, rules, "idiom")
@@ -98,6 +100,8 @@ class Planner:
         if only is None:
             self.search(FAMILIES)
             choose(self)
+            if self.movement:
+                move(self)
             join(self)
             return account(self, self.view.nodes)
         for nodes, program in only.items():
@@ -120,9 +124,9 @@ class Planner:
                     attach(self, seed)
                 else:
                     self._try(seed)
-            for k in nodes if family == "elementwise" else ():
+            for k in nodes if family in ("elementwise", "transform") else ():
                 step = self.grower.steps.get(k)
-                if step is not None and step.index == k and self._starts_chain(step):
+                if step is not None and step.index == k and self._starts(step, family):
                     self._try(step, chain=True)
 
     def _gate_reductions(self) -> None:
@@ -145,10 +149,10 @@ class Planner:
                 "rule-ignored", f"{why} {step.node.op}", step.index, {"rule": code}, codes.get(step.index, "")
             )
 
-    def _starts_chain(self, step: Step) -> bool:
-        if step.index not in self.grower.free or not self.launches[step.index]:
+    def _starts(self, step: Step, family: str) -> bool:
+        if step.index not in self.grower.free or not self.launches[step.index] or step.index in self.reasons:
             return False
-        return self.is_elementwise(step) and step.index not in self.reasons
+        return is_movement(self, step.index) if family == "transform" else self.is_elementwise(step)
 
     def is_elementwise(self, step: Step) -> bool:
         """Whether it may be a step of a chain."""
@@ -171,16 +175,18 @@ class Planner:
         if isinstance(closed, Miss):
             self._refuse(growth.steps, closed)
             return
-        steps, built = closed
+        steps, built = cheaper(self, *closed, growth.refused)
         if self.launched(steps) < 2:
             self._refuse([seed], self.alone(seed, growth))
             return
         if built.program.family == "rowwise" and self._given_away(steps, built):
             return
         free = len(self.grower.free)
-        if self.judge(steps, built, chain and not self.chain):
+        if self.judge(steps, built, chain and not (self.movement if moves(self, steps) else self.chain)):
             for index, miss in growth.refused.items():
-                if miss.code != "nothing-to-join" and not self.is_product(self.grower.steps[index]):
+                other = self.grower.steps[index]
+                later = turns(self, other) and not self.grower.turning
+                if miss.code != "nothing-to-join" and not self.is_product(other) and not later:
                     self.beyond.setdefault(index, miss)
         elif seed.index not in self.reasons and len(self.grower.free) < free:  # without what was to blame
             self._try(seed, chain=True)
@@ -283,5 +289,6 @@ class Planner:
         """The anchors inside, those of rows and the largest first, then the idioms; a chain when there is no anchor."""
         anchors = self.inside(nodes)
         anchors.sort(key=lambda m: (m.rule.family == "elementwise", -len(m.nodes), m.nodes))
-        first = [m.rule.code for m in anchors] or [CHAIN]
-        return tuple(dict.fromkeys([*first, *(s.rule for s in order(steps) if s.rule)]))
+        last = [MOVEMENT] if moves(self, steps) else []
+        first = [m.rule.code for m in anchors] or last or [CHAIN]
+        return tuple(dict.fromkeys([*first, *(s.rule for s in order(steps) if s.rule), *last]))

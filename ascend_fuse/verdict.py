@@ -52,7 +52,7 @@ def judge(estimate: Estimate, built: Built, launches: Sequence[Alone]) -> Judged
     known = [us for us in times if us is not None]
     before = Totals(len(parts), int(v.before_bytes), v.before_us, len(known), sum(known))
     after = Totals(1, int(v.after_bytes), v.after_us)
-    miss = None if v.fuse else _refusal(v, len(known))
+    miss = None if v.fuse else _refusal(v, len(known), built)
     return Judged(miss, tiling_of(v), Figures(before, after, v.assumed_share, v.cost.bound), tuple(launches))
 
 
@@ -65,8 +65,10 @@ def candidate(
     return Candidate("", nodes, names, estimate.part(built), parts, times)
 
 
-def _refusal(v: _engine.Verdict | _engine.GemmVerdict, measured: int) -> Miss:
+def _refusal(v: _engine.Verdict | _engine.GemmVerdict, measured: int, built: Built) -> Miss:
     """Why a verdict is against fusing, with the figures that decided; `measured`: launches before that are."""
+    if v.code == "axis-not-trailing":
+        return _lies_across(built, v.code, v.message)
     figures: dict[str, Figure] = {
         "before_us": round(v.before_us, 3), "after_us": round(v.after_us, 3), "gain_us": round(v.gain_us, 3)
     }  # fmt: skip
@@ -84,6 +86,16 @@ def _refusal(v: _engine.Verdict | _engine.GemmVerdict, measured: int) -> Miss:
     if measured and "before_us" in figures:
         figures |= {"measured": measured}
     return Miss(v.code, v.message, -1, figures)
+
+
+def _lies_across(built: Built, code: str, message: str) -> Miss:
+    """The engine begins with the line of a tensor that no transfer moves in blocks: the model's name in its place."""
+    program = built.program
+    names = dict(zip((i.name for i in program.inputs), built.inputs, strict=True))
+    names |= dict(zip((o.name for o in program.outputs), built.outputs, strict=True))
+    line, _, rest = message.partition(" ")
+    name = names.get(line, line)
+    return Miss(code, f"{name} {rest}", -1, {"axis": name, "rank": len(program.rows) + len(program.cols or ())})
 
 
 def unsupported(estimate: Estimate, built: Built) -> Miss | None:

@@ -49,6 +49,7 @@ def whole(
     found: tuple[list[Step], Built] | None = None
     failed: Miss | None = None
     free, grower.free = grower.free, nodes
+    turning, grower.turning = grower.turning, True
     for seed in _seeds(planner, steps, nodes)[:tries]:
         growth = grower.grow(seed, steps)
         closed = grower.close(growth.steps, growth.refused)
@@ -60,7 +61,7 @@ def whole(
         elif failed is None:
             refused |= growth.refused
             failed = closed if isinstance(closed, Miss) else Miss("nothing-to-join", "")
-    grower.free = free
+    grower.free, grower.turning = free, turning
     return found or failed or Miss("nothing-to-join", "")
 
 

@@ -56,48 +56,58 @@ def _typical(w: Array) -> float:
 
 def check(claim: Claim, seed: int = 0, magnitudes: Sequence[float] = MAGNITUDES) -> str:
     """ "" when the program equals the body on every trial, else what differs."""
-    lost = lost_casts(claim.built.program, claim.nodes, claim.inputs)
+    lost = lost_casts(claim.built.program, claim.nodes, claim.inputs, claim.outputs)
     if lost:
         return lost
     rng = np.random.default_rng(seed)
     session: Body | None = None
     for ones in (False, True):
         trial = Trial(claim, rng, ones)
-        model, masks = trial.body()
+        model, drawn = trial.body()
         session = session or open_body(model, f"the body of {claim.op_type}")
-        if trial.model and not _runs(trial, session):  # the region takes two of the model's sizes for one
+        if trial.model and not _runs(trial, session, drawn):  # the region takes two of the model's sizes for one
             numbers = sorted({d for d in claim.built.sizes.values() if isinstance(d, int)})
             others = [Trial(claim, rng, ones, equal=size) for size in (4, *numbers)]
-            trial = next((t for t in others if _runs(t, session)), others[0])
+            trial = next((t for t in others if _runs(t, session, drawn)), others[0])
         if trial.elements > LARGE and ones:  # its numbers are the model's, so nothing would be other than before
             break
         for magnitude in [m for m in magnitudes if trial.elements <= LARGE or m in FEW]:
-            note = _try(trial, session, masks, magnitude)
+            note = _try(trial, session, drawn, magnitude)
             if note:
                 return note
     return ""
 
 
-def _runs(trial: Trial, session: Body) -> bool:
+def _feeds(trial: Trial, magnitude: float, drawn: Sequence[str]) -> tuple[list[Array], dict[str, Array]]:
+    """Arrays for the program's inputs, and for the body's, which takes the numbers that it would draw too."""
+    claim, program = trial.claim, trial.program
+    arrays = [trial.feed(k, line, magnitude) for k, line in enumerate(program.inputs)]
+    numbers = {
+        name: trial.numbers(line, magnitude)
+        for name, line in zip(drawn, program.draws, strict=True)
+        if line.op == "random_uniform"
+    }
+    return arrays, numbers | dict(zip(claim.inputs, arrays, strict=True))
+
+
+def _runs(trial: Trial, session: Body, drawn: Sequence[str]) -> bool:
     """Whether the body accepts the trial's sizes."""
-    arrays = [trial.feed(k, line, 1.0) for k, line in enumerate(trial.program.inputs)]
     try:
-        session.run(dict(zip(trial.claim.inputs, arrays, strict=True)))
+        session.run(_feeds(trial, 1.0, drawn)[1])
     except VerificationError:
         return False
     return True
 
 
-def _try(trial: Trial, session: Body, masks: Sequence[str], magnitude: float) -> str:
+def _try(trial: Trial, session: Body, drawn: Sequence[str], magnitude: float) -> str:
     claim, program = trial.claim, trial.program
-    arrays = [trial.feed(k, line, magnitude) for k, line in enumerate(program.inputs)]
-    body = session.run(dict(zip(claim.inputs, arrays, strict=True)))
-    drawn = [i for i in program.instrs if i.op == "random_keep"]
-    keep = {i.name: _mask(i, body[m], trial) for i, m in zip(drawn, masks, strict=True)}
-    ours = evaluate(program, arrays, keep)
+    arrays, feeds = _feeds(trial, magnitude, drawn)
+    body = session.run(feeds)
+    known = {**body, **feeds}
+    masks = {i.name: _laid(i, known[name], trial) for i, name in zip(program.draws, drawn, strict=True)}
+    ours = evaluate(program, arrays, masks)
     bound = LOOSE if magnitude == SPECIAL else _bound(claim.built.program)  # there decisions count, not last places
-    doubt = Doubt(program, arrays, keep)
-    feeds = dict(zip(claim.inputs, arrays, strict=True))
+    doubt = Doubt(program, arrays, masks)
     clean = all(np.isfinite(v).all() for v in body.values() if v.dtype.kind == "f")
     for k, (name, got) in enumerate(zip(claim.outputs, ours, strict=True)):
         want = np.asarray(body[name])
@@ -117,8 +127,8 @@ def _bound(program: Program) -> tuple[float, float]:
     return LOOSE if halves and any(i.op in COMPOSITE for i in program.instrs) else TIGHT
 
 
-def _mask(line: Instr, mask: Array, trial: Trial) -> Array:
-    return mask.reshape(tuple(trial.size(e) for e in line.type.extents))
+def _laid(line: Instr, drawn: Array, trial: Trial) -> Array:
+    return drawn.reshape(tuple(trial.size(e) for e in line.type.extents))
 
 
 def without_numbers(claim: Claim) -> Hashable:

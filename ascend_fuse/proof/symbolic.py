@@ -24,7 +24,7 @@ Term = int  # the number of a computation: equal computations have one number, s
 Definitions = Mapping[str, Sequence[Pattern]]
 # The elements stay as they are and only their extents or their order change, which the evaluation sees.
 _TRANSPARENT = frozenset(("Expand", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Identity", "Transpose"))
-_REDUCTIONS = {f"reduce_{k.lower()}": f"Reduce{k}" for k in ("Sum", "Mean", "Max", "Min")}
+_REDUCTIONS = {f"reduce_{k.lower()}": f"Reduce{k}" for k in ("Sum", "Mean", "Max", "Min", "Prod")}
 MAX_READINGS = 64  # ways to choose one of its definitions for each idiom of a program
 
 

@@ -15,9 +15,9 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from ascend_fuse.graph.dim import evaluate as evaluate_dim
 from ascend_fuse.graph.type import ONNX_OF_DTYPE
 from ascend_fuse.graph.value import ShapeValue
-from ascend_fuse.graph.view import constant_value
 from ascend_fuse.program.evaluate import dtype_of
-from ascend_fuse.program.program import Extent, Input, Program, Type
+from ascend_fuse.program.program import Extent, Input, Instr, Program, Type
+from ascend_fuse.proof.draw import shown_draws
 from ascend_fuse.region.build import Built
 
 Array = npt.NDArray[Any]
@@ -58,13 +58,6 @@ def widened(program: Program) -> Program:
     return replace(program, inputs=inputs, instrs=instrs)
 
 
-def _trains(dropout: NodeProto, nodes: Sequence[NodeProto]) -> bool:
-    """Whether a Dropout of a body draws its mask."""
-    name = dropout.input[2] if len(dropout.input) > 2 else ""
-    value = next((constant_value(n) for n in nodes if name and name in n.output), None)
-    return value is not None and bool(value)
-
-
 def _has_fixed_operand(nodes: Sequence[NodeProto]) -> bool:
     """Whether a view or an Expand of sizes of its own makes an operand of a body's product."""
     maker = {o: n for n in nodes for o in n.output}
@@ -98,6 +91,8 @@ class Trial:
         self.rng = rng
         self.ones = ones
         self.program = widened(claim.built.program)
+        norms = [n for n in claim.nodes if n.op_type == "BatchNormalization"]
+        self.variances = {claim.inputs.index(n.input[4]) for n in norms if n.input[4] in claim.inputs}
         self.sizes = self._sizes(ones)
 
     def _sizes(self, ones: bool) -> dict[str, int]:
@@ -136,6 +131,8 @@ class Trial:
         dtype = line.type.dtype
         if dtype == "bool":
             return np.asarray(self.rng.random(shape) > 0.4)
+        if k in self.variances:  # none is negative, and an epsilon shows beside small ones
+            return np.asarray(10.0 ** self.rng.uniform(-7, 0, shape), dtype_of(dtype))
         if dtype in ("f32", "f64") and magnitude == SPECIAL:
             return np.asarray(self.rng.choice(self.pool, shape), dtype_of(dtype))
         if dtype in ("f32", "f64"):
@@ -146,26 +143,35 @@ class Trial:
         low = 0 if dtype.startswith("u") else -5
         return np.asarray(self.rng.integers(low, 9, shape), dtype_of(dtype))
 
+    def numbers(self, line: Instr, magnitude: float) -> Array:
+        """What a line draws in [0, 1), as a vector: multiples of 2^-24, as kernels draw them, some of them literals."""
+        count = math.prod(self.size(e) for e in line.type.extents)
+        drawn = self.rng.integers(0, 1 << 24, count) * 2.0**-24
+        met = [v for v in self.pool if 0 <= v < 1] if magnitude == SPECIAL else []
+        return np.where(self.rng.random(count) < 0.5, self.rng.choice(met or [0.0], count), drawn).astype(np.float32)
+
     @cached_property
     def pool(self) -> list[float]:
-        """Zero, small numbers, and the literals with their neighbours; none that an integer could not hold."""
+        """Zero, small numbers, and the literals with their neighbours; none that an integer could not hold.
+
+        Infinities where the program asks for them.
+        """
         casts = any(i.op == "cast" and i.type.dtype[0] in "iu" for i in self.program.instrs)
         limit = INTEGER_SAFE if casts else SMALL_FILL
         found = {float(o) for i in self.program.instrs for o in i.operands if isinstance(o, float)}
         near = sorted(v for v in found if abs(v) <= limit)
-        return [0.0, 0.25, -0.25, 1.0, -1.0, 2.0, *(v * by for v in near for by in (1.0, -1.0, 0.995, 1.005))]
+        endless = any(i.op == "eq" and {math.inf, -math.inf} & {*i.operands} for i in self.program.instrs)
+        ends = [math.inf, -math.inf] if endless and not casts else []
+        return [*ends, 0.0, 0.25, -0.25, 1.0, -1.0, 2.0, *(v * by for v in near for by in (1.0, -1.0, 0.995, 1.005))]
 
     def body(self) -> tuple[ModelProto, list[str]]:
-        """The body as a model with all its values as outputs, also the masks that it draws; the masks' names."""
-        nodes = [_wide_node(n) for n in self.claim.nodes]
-        masks: list[str] = []
-        for n in nodes:
-            if n.op_type == "Dropout" and _trains(n, nodes):
-                if len(n.output) < 2 or not n.output[1]:
-                    del n.output[1:]
-                    n.output.append(f"mask_{len(masks)}")
-                masks.append(n.output[1])
-        ins = [
+        """The body as a model with all its values as outputs, and the name of each value that it draws.
+
+        Masks of Dropouts are outputs. Numbers are inputs, vectors: what a runtime draws is not asked.
+        """
+        nodes, drawn, given = shown_draws([_wide_node(n) for n in self.claim.nodes])
+        ins = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in given]
+        ins += [
             helper.make_tensor_value_info(name, ONNX_OF_DTYPE[line.type.dtype], None)
             for name, line in zip(self.claim.inputs, self.program.inputs, strict=True)
         ]
@@ -175,7 +181,7 @@ class Trial:
             for name, o in zip(self.claim.outputs, self.program.outputs, strict=True)
         ]
         shown = {*self.claim.outputs, ""}
-        inner = [o for n in nodes if n.op_type != "Constant" for o in n.output if o not in shown]
+        inner = [o for n in nodes if n.op_type not in ("Constant", "Shape") for o in n.output if o not in shown]
         outs += [ValueInfoProto(name=name) for name in inner]
         graph = helper.make_graph(nodes, "body", ins, outs)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.claim.opset)], ir_version=8), masks
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.claim.opset)], ir_version=8), drawn

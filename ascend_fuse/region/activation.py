@@ -26,6 +26,8 @@ def _pow(low: Lowering) -> Miss | None:
         out = low.op("sqrt", x)
     else:
         exponent = low.arg(1) if math.isnan(power) else low.lit(power, x)
+        if x.dtype == "f32" and exponent.dtype in ("i16", "i32"):
+            exponent = low.cast(exponent, "f32")
         if exponent.dtype != x.dtype:
             return unsupported(low, "exponent", exponent.dtype)
         out = low.op("pow", x, exponent)
@@ -134,15 +136,14 @@ def _shrink(low: Lowering) -> Miss | None:
     return None
 
 
-def _is_nan(low: Lowering) -> Miss | None:
-    """The one value that is unequal to itself."""
-    x = low.arg(0)
-    low.done(low.builder.emit("not", low.builder.emit("eq", x, x, dtype="bool"), dtype="bool"))
+def _tan(low: Lowering) -> Miss | None:
+    x = low.cast(low.arg(0), "f32")
+    low.done(low.cast(low.op("div", low.op("sin", x), low.op("cos", x)), low.dtype))
     return None
 
 
 ACTIVATIONS: Mapping[str, Callable[[Lowering], Miss | None]] = {
     "Pow": _pow, "Clip": _clip, "Gelu": _gelu, "LeakyRelu": _leaky, "PRelu": _leaky, "Elu": _elu, "Selu": _elu,
     "Celu": _elu, "HardSigmoid": _hard, "HardSwish": _hard, "Softplus": _soft, "Softsign": _soft, "Mish": _soft,
-    "ThresholdedRelu": _threshold, "IsNaN": _is_nan, "Swish": _swish, "SwiGLU": _swish, "Shrink": _shrink,
+    "ThresholdedRelu": _threshold, "Tan": _tan, "Swish": _swish, "SwiGLU": _swish, "Shrink": _shrink,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from ascend_fuse.graph.dim import Dim
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import View
 from ascend_fuse.program.evaluate import fold
-from ascend_fuse.program.op import table
+from ascend_fuse.program.op import comes_back, table
 from ascend_fuse.program.program import (
     LIMIT_INPUTS,
     LIMIT_INSTRUCTIONS,
@@ -185,6 +185,16 @@ class Builder:
             return self.view.type_of(value.name[1:]).dtype
         return self.instrs[int(value.name[1:])].type.dtype
 
+    def before_widening(self, handle: Handle, dtype: str) -> Handle:
+        """What was converted to the value where that lost nothing and it goes back to its dtype, else the value."""
+        if not isinstance(handle.operand, Value) or handle.operand.name.startswith("\0"):
+            return handle
+        line = self.instrs[int(handle.operand.name[1:])]
+        if line.op != "cast" or not isinstance(line.operands[0], Value):
+            return handle
+        exact = self.dtype(line.operands[0]) == dtype and comes_back(dtype, line.type.dtype)
+        return Handle(line.operands[0], dtype, handle.dims) if exact else handle
+
     def define(self, name: str, handle: Handle) -> None:
         """The value of a graph tensor; widened where the operator's result is wider than what was computed."""
         dims = self.space.extents(name, self.view.type_of(name).shape or ())
@@ -214,21 +224,41 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
     for o in outputs:
         if isinstance(o, Miss):
             return o
+    instrs = _read(builder, [o.name for o in outputs if isinstance(o, Output)])
+    names |= {line.name: f"v{k}" for k, line in enumerate(instrs)}
     cut = len(space.order) - space.row
     extents = tuple(builder.symbols[a] for a in space.order)
     rows, cols = (extents[:cut] or (1,), extents[cut:]) if space.row else (extents or (1,), None)
     program = Program(
-        "matmul" if builder.product else "rowwise" if space.row else "elementwise", rows, cols, inputs,
-        tuple(_renamed(i, names) for i in builder.instrs),
+        _family(builder), rows, cols, inputs,
+        tuple(_renamed(i, names) for i in instrs),
         tuple(replace(o, name=names.get(o.name, o.name)) for o in outputs if isinstance(o, Output)),
     )  # fmt: skip
     sizes = {s: space.dims[a] for a, s in builder.symbols.items() if isinstance(s, str)}
     return _bound(Built(program, tuple(external), tuple(wanted), sizes))
 
 
+def _family(builder: Builder) -> str:
+    if builder.product:
+        return "matmul"
+    if builder.space.barred:
+        return "transform"
+    return "rowwise" if builder.space.row else "elementwise"
+
+
+def _read(builder: Builder, outputs: Sequence[str]) -> list[Instr]:
+    """The lines without conversions that nothing reads any more, since what reads them goes back."""
+    read, kept = set(outputs), list[Instr]()
+    for line in reversed(builder.instrs):
+        if line.op != "cast" or line.name in read:
+            read.update(o.name for o in line.operands if isinstance(o, Value))
+            kept.append(line)
+    return kept[::-1]
+
+
 def _renamed(line: Instr, names: Mapping[str, str]) -> Instr:
     operands = tuple(Value(names.get(o.name, o.name)) if isinstance(o, Value) else o for o in line.operands)
-    return Instr(line.name, line.type, line.op, operands, line.attributes)
+    return Instr(names[line.name], line.type, line.op, operands, line.attributes)
 
 
 def _bound(built: Built) -> Built | Miss:

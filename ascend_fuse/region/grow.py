@@ -27,7 +27,7 @@ class Growth:
     """A region while it grows: steps in the order of joining, and why others could not.
 
     `fringe`: positions of the steps beside it that were not tried yet, ascending; `last`: of Concats that would end it;
-    `met`: all that ever were in one of them.
+    `met`: all that ever were in one of them. `turning`: Transposes join without a product.
     """
 
     steps: list[Step]
@@ -35,6 +35,7 @@ class Growth:
     nodes: set[int]
     low: int
     high: int
+    turning: bool = False
     instructions: int = 0
     refused: dict[int, Miss] = field(default_factory=dict[int, Miss])
     fringe: list[int] = field(default_factory=list[int])
@@ -57,7 +58,7 @@ class Growth:
 class Grower:
     """Grows regions over one view. `steps` by node index; a node without a step is never joined.
 
-    Neither is a step that is `unsupported` by itself.
+    Neither is a step that is `unsupported` by itself. While it is `turning`, Transposes join regions without a product.
     """
 
     def __init__(
@@ -68,13 +69,14 @@ class Grower:
         self.steps = {n.index: s for s in steps for n in s.nodes}
         self.reach = Reach(view)
         self.free = set(self.steps)
+        self.turning = False
         self.programs = Programs(view, values, unsupported)
         self.profile = self.programs.profile
         self.plain = self.programs.plain
 
     def grow(self, seed: Step, more: Sequence[Step] = ()) -> Growth:
         """The region around the seed; the seed has a profile and is free. `more`: tried even if nothing leads there."""
-        growth = Growth([], Space(), set(), seed.index, seed.index)
+        growth = Growth([], Space(), set(), seed.index, seed.index, self.turning)
         growth.met.add(seed.index)
         self._join(growth, seed)
         doubtful: list[int] = []  # not convex, or read outside, without a step that may still join
@@ -122,15 +124,15 @@ class Grower:
         insort(growth.last if ends else growth.fringe, step.index)
 
     def _join(self, growth: Growth, step: Step) -> Miss | None:
-        if not self.free.issuperset(n.index for n in step.nodes):
-            return Miss("nothing-to-join", f"{step.label} is in another region", step.index)
         profile = self.profile(step)
         if isinstance(profile, Miss):
             return profile
+        if not self.free.issuperset(n.index for n in step.nodes):
+            return Miss("nothing-to-join", f"{step.label} is in another region", step.index)
         miss = refusal(growth, step, profile, self.view)
         if miss is not None:
             return miss
-        added = len(profile.alone.program.instrs)
+        added = 0 if step.node.op == TRANSPOSE else len(profile.alone.program.instrs)
         if growth.instructions + added > LIMIT_INSTRUCTIONS:
             figures = {"count": growth.instructions + added, "limit": LIMIT_INSTRUCTIONS}
             return Miss("limit-instructions", "the program would be too long", step.index, figures)

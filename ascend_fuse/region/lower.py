@@ -1,8 +1,4 @@
-"""ONNX operators as instructions: what each step adds to the program.
-
-Definitions follow the ONNX operator specification; where it leaves the intermediate type open (Softmax and the norms on
-half types) the sums and exponentials run in f32, as the vendors' own kernels do.
-"""
+"""ONNX operators as instructions: what each step adds to the program, by the ONNX operator specification."""
 
 from __future__ import annotations
 
@@ -10,14 +6,18 @@ from collections.abc import Callable, Mapping
 
 from ascend_fuse.graph.type import DTYPE_OF_ONNX
 from ascend_fuse.program.op import FLOATS, by_onnx, table
-from ascend_fuse.program.program import Attribute, Instr, Value
+from ascend_fuse.program.program import Instr, Value
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.activation import ACTIVATIONS
 from ascend_fuse.region.build import Builder, Handle
+from ascend_fuse.region.integer import INTEGRAL
 from ascend_fuse.region.lowering import Lowering, unsupported
 from ascend_fuse.region.movement import slice_bounds, widened
+from ascend_fuse.region.norm import NORMS
 from ascend_fuse.region.product import lower_product
-from ascend_fuse.region.step import Step, embedded
+from ascend_fuse.region.random import lower_bernoulli, lower_dropout, lower_uniform_like
+from ascend_fuse.region.rotary import lower_rotary
+from ascend_fuse.region.step import Step
 from ascend_fuse.region.trait import SUPPORTED
 
 Rule = Callable[[Lowering], "Miss | None"]
@@ -48,7 +48,7 @@ def _cast(low: Lowering) -> Miss | None:
     target = DTYPE_OF_ONNX.get(low.node.integer("to", 0), "")
     if target not in SUPPORTED:
         return Miss("dtype-unsupported", f"Cast to {target or 'an unknown type'}", low.node.index, {"dtype": target})
-    low.done(low.cast(low.arg(0), target))
+    low.done(low.cast(low.builder.before_widening(low.arg(0), target), target))
     return None
 
 
@@ -63,54 +63,12 @@ def _cast_like(low: Lowering) -> Miss | None:
     return None
 
 
-def _softmax(low: Lowering) -> Miss | None:
-    x = low.cast(low.arg(0), "f32")
-    centred = low.op("sub", x, low.reduce("reduce_max", x))
-    powers = low.op("exp", centred)
-    total = low.reduce("reduce_sum", powers)
-    log = low.node.op == "LogSoftmax"
-    out = low.op("sub", centred, low.op("log", total)) if log else low.op("div", powers, total)
-    low.done(low.cast(out, low.dtype))
-    return None
-
-
-def _norm(low: Lowering) -> Miss | None:
-    """Statistics in f32 (stash_type 1), scale and shift in the tensor's own type."""
-    x = low.cast(low.arg(0), "f32")
-    if low.node.op != "RMSNormalization":
-        x = low.op("sub", x, low.reduce("reduce_mean", x))
-    variance = low.reduce("reduce_mean", low.op("mul", x, x))
-    scale = low.op("rsqrt", low.with_literal("add", variance, low.number("epsilon", 1e-5)))
-    out = low.cast(low.op("mul", x, scale), low.dtype)
-    out = low.op("mul", out, low.arg(1))
-    if low.has(2):
-        out = low.op("add", out, low.arg(2))
-    low.done(out)
-    return None
-
-
-def _reduce(low: Lowering) -> Miss | None:
-    low.done(low.reduce(f"reduce_{low.node.op[6:].lower()}", low.arg(0)))
-    return None
-
-
-def _global_pool(low: Lowering) -> Miss | None:
-    low.done(low.reduce("reduce_mean", low.arg(0)))
-    return None
-
-
 def _slice(low: Lowering) -> Miss | None:
     bounds = slice_bounds(low.node, low.builder.view, low.builder.values)
     if isinstance(bounds, Miss):
         return bounds
-    low.done(_cut(low, low.arg(0), *bounds))
+    low.done(low.cut(low.arg(0), *bounds))
     return None
-
-
-def _cut(low: Lowering, x: Handle, start: int, stop: int) -> Handle:
-    axis = low.builder.last
-    dims = {**x.dims, axis: stop - start}
-    return low.builder.emit("slice", x, dims=dims, attributes={"start": start, "stop": stop})
 
 
 def _split(low: Lowering) -> Miss | None:
@@ -120,7 +78,7 @@ def _split(low: Lowering) -> Miss | None:
         width = shape[-1] if shape else 0
         if not isinstance(width, int):
             return Miss("shape-unknown", "the parts of the split are not known", low.node.index, {"axis": -1})
-        low.done(_cut(low, x, at, at + width), k)
+        low.done(low.cut(x, at, at + width), k)
         at += width
     return None
 
@@ -141,8 +99,7 @@ def _concat(low: Lowering) -> Miss | None:
         total += width
     if any(axis not in p.dims for p in parts):
         return unsupported(low, "operand", "constant")
-    dims = {a: d for p in parts for a, d in p.dims.items() if d != 1} | {axis: total}
-    low.done(low.builder.emit("concat", *parts, dims=dims))
+    low.done(low.concat(parts, total))
     return None
 
 
@@ -160,38 +117,12 @@ def _expand(low: Lowering) -> Miss | None:
     return miss
 
 
-def _dropout(low: Lowering) -> Miss | None:
-    """y = mask ? x / (1 - ratio) : 0, as ONNX Runtime and the specification compute it; in inference mode y = x."""
-    x = low.arg(0)
-    training = embedded(low.builder.view, low.node.inputs[2]) if low.has(2) else None
-    if training is None or not bool(training):
-        low.done(x)
-        if any(low.node.outputs[1:]):  # true for every x, also one that is no number
-            low.done(low.with_literal("or", low.op("eq", x, x), 1), 1)
-        return None
-    constant = embedded(low.builder.view, low.node.inputs[1]) if low.has(1) else None
-    ratio = 0.5 if constant is None else float(constant.reshape(-1)[0])
-    seed = low.node.attribute("seed")
-    attributes: dict[str, Attribute] = {"ratio": ratio}
-    if isinstance(seed, int):
-        attributes["seed"] = seed
-    mask = low.builder.emit("random_keep", dtype="bool", dims=x.dims, attributes=attributes)
-    scaled = low.with_literal("mul", x, 1 / (1 - ratio))
-    low.done(low.builder.emit("where", mask, scaled, low.lit(0.0, x), dtype=x.dtype))
-    if len(low.node.outputs) > 1 and low.node.outputs[1]:
-        low.done(mask, 1)
-    return None
-
-
 LOWERINGS: Mapping[str, Rule] = {
-    **ACTIVATIONS, **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _fold), "Cast": _cast, "CastLike": _cast_like,
-    "Softmax": _softmax,
-    "LogSoftmax": _softmax,
-    **{f"{kind}Normalization": _norm for kind in ("Layer", "RMS", "Instance", "Group")},
-    **dict.fromkeys(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"), _reduce), "Slice": _slice,
-    "Split": _split, "Concat": _concat, "Expand": _expand, "Unsqueeze": _same, "Squeeze": _same,
-    "Reshape": _same, "Flatten": _same, "Identity": _same, "Transpose": _same, "Dropout": _dropout,
-    "MatMul": lower_product, "Gemm": lower_product, "Conv": lower_product, "GlobalAveragePool": _global_pool,
+    **ACTIVATIONS, **INTEGRAL, **NORMS, **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _fold), "Cast": _cast,
+    "CastLike": _cast_like, "Slice": _slice, "Split": _split, "Concat": _concat, "Expand": _expand,
+    **dict.fromkeys(("Unsqueeze", "Squeeze", "Reshape", "Flatten", "Identity", "Transpose"), _same),
+    **dict.fromkeys(("MatMul", "Gemm", "Conv"), lower_product), "RotaryEmbedding": lower_rotary,
+    "Dropout": lower_dropout, "RandomUniformLike": lower_uniform_like, "Bernoulli": lower_bernoulli,
 }  # fmt: skip
 
 
@@ -208,6 +139,10 @@ def lower(builder: Builder, step: Step) -> Miss | None:
     """Add the step to the program; a Miss says why the table cannot hold it."""
     low = Lowering(builder, step)
     rule = _composite if step.instruction else LOWERINGS.get(step.node.op, _plain)
+    if step.node.op in NORMS and not step.instruction:
+        dtype = builder.view.type_of(step.node.inputs[0]).dtype
+        if dtype not in FLOATS:  # sums of integers wrap, and what is computed in f32 would not
+            return Miss("dtype-unsupported", f"{step.node.op} on {dtype}", step.index, {"dtype": dtype})
     start = len(builder.instrs)
     miss = rule(low)
     if miss is not None:

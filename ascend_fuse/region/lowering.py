@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ascend_fuse.graph.view import Node
 from ascend_fuse.program.program import Attribute
 from ascend_fuse.reason import Miss
@@ -45,9 +47,24 @@ class Lowering:
 
     def reduce(self, name: str, x: Handle) -> Handle:
         """A reduction over the row."""
-        space = self.builder.space
-        row = set(space.order[len(space.order) - space.row :])
+        row = set(self.builder.space.row_axes)
         return self.builder.emit(name, x, dims={a: d for a, d in x.dims.items() if a not in row})
+
+    def row_index(self, x: Handle) -> Handle:
+        """The number of each element in its row, from 0, for rows like those of x."""
+        space = self.builder.space
+        dims = {axis: x.dims[axis] for axis in space.row_axes if axis in x.dims}
+        return self.builder.emit("index", dtype="f32", dims=dims)
+
+    def cut(self, x: Handle, start: int, stop: int) -> Handle:
+        """Elements of the last axis."""
+        dims = {**x.dims, self.builder.last: stop - start}
+        return self.builder.emit("slice", x, dims=dims, attributes={"start": start, "stop": stop})
+
+    def concat(self, parts: Sequence[Handle], total: int) -> Handle:
+        """Joined along the last axis, which is `total` then."""
+        dims = {a: d for p in parts for a, d in p.dims.items() if d != 1} | {self.builder.last: total}
+        return self.builder.emit("concat", *parts, dims=dims)
 
     def done(self, handle: Handle, k: int = 0) -> None:
         """Output k of the node."""

@@ -101,6 +101,9 @@ def turned(node: Node, view: View) -> Trait | Miss:
     if sorted(perm) != list(range(len(shape))):
         return refused(node, "perm", f"{', '.join(map(str, perm))} is no order of {len(shape)} axes")
     wide = [k for k in perm if shape[k] != 1]
+    result = view.type_of(node.outputs[0]).shape
+    if result is None or any((shape[k] == 1) != (dim == 1) for k, dim in zip(perm, result, strict=True)):
+        return Miss("shape-unknown", "which axes of the result are 1 is not certain", node.index, {"axis": "all"})
     return Trait(node.inputs[:1], view=True) if wide == sorted(wide) else Trait(node.inputs[:1], turns=perm)
 
 

@@ -12,7 +12,7 @@ from ascend_fuse.region.regroup import regroup
 from ascend_fuse.region.space import Part, Place, Space, mismatch
 from ascend_fuse.region.step import Step
 from ascend_fuse.region.trait import Trait
-from ascend_fuse.region.turn import place_turn
+from ascend_fuse.region.turn import bring, place_turn
 
 Shape = Sequence[Dim]
 
@@ -30,12 +30,15 @@ def place(space: Space, step: Step, trait: Trait, view: View) -> Miss | None:
         miss = _split_channels(space, trait, shapes)
         if miss is not None:
             return miss
+    aside = {name: shapes.pop(name) for name in trait.headless}
     parts = [Part(space.places[n], shapes[n], shifts[n]) for n in shapes if n in space.places]
     frame = space.frame(parts, max(((*s, *(1,) * shifts[n]) for n, s in shapes.items()), key=len, default=()))
     if isinstance(frame, Miss):
         return frame
-    miss = _start_row(space, trait, frame) or _start_moves(space, trait, view)
+    miss = _start_row(space, trait, frame, shapes) or _start_moves(space, trait, view)
     miss = miss or _strange(space, shapes, shifts, frame) or _put_all(space, shapes, shifts, frame)
+    for name, shape in aside.items():
+        miss = miss or space.put(name, (frame[0], *frame[2:]), shape)
     return miss or _mark_reduced(space, trait, view)
 
 
@@ -69,12 +72,18 @@ def _split_channels(space: Space, trait: Trait, shapes: dict[str, Shape]) -> Mis
     if trait.per_group:
         for scale in rest:
             miss = miss or space.put(scale, placed[1:2], shapes.pop(scale))
+    if space.turned:
+        miss = miss or bring(space, placed[2:], (size,))
     return miss or space.set_row(placed[2][0], [a for group in placed for a in group])
 
 
-def _start_row(space: Space, trait: Trait, frame: Place) -> Miss | None:
+def _start_row(space: Space, trait: Trait, frame: Place, shapes: Mapping[str, Shape]) -> Miss | None:
     if not trait.row or trait.groups:
         return None
+    if space.turned:
+        miss = bring(space, frame[len(frame) - trait.row :], shapes[trait.data[0]][-trait.row :])
+        if miss is not None:
+            return miss
     if trait.moves and frame[-1] != (space.order[-1],):
         text = "a row that is sliced or joined is the last axis, and an axis of its own"
         return Miss("crosses-reduction", text, figures={"row": space.row})

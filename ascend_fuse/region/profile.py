@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ascend_fuse.graph.type import DTYPE_BYTES
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.program.program import Value
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.arrange import Lying, arrange
 from ascend_fuse.region.build import NOTHING, ONE_NUMBER, Builder, Built, finish
 from ascend_fuse.region.joint import joint_of, past_side, place_joint
 from ascend_fuse.region.lower import lower
@@ -53,11 +55,11 @@ class Programs:
         self._regions: dict[Key, tuple[Built, tuple[str, ...]]] = {}
 
     def profile(self, step: Step) -> Profile | Miss:
-        """What the step is, or why it can be in no region."""
+        """What the step is, or why it can be in no region; a Transpose may cancel in one, whatever it is by itself."""
         found = self._profiles.get(step.index)
         if found is None:
             found = self.plain(step)
-            if isinstance(found, Profile) and not found.trait.view and not found.trait.literal:
+            if isinstance(found, Profile) and not (found.trait.view or found.trait.literal or found.trait.turns):
                 miss = self.unsupported(found.alone)
                 found = found if miss is None else at_step(miss, step)
             self._profiles[step.index] = found
@@ -80,7 +82,7 @@ class Programs:
         found = trait(step, self.view)
         if isinstance(found, Miss):
             return found
-        if step.node.op == TRANSPOSE:  # as a view too: alone it is launched
+        if step.node.op == TRANSPOSE and found.view:  # alone it is launched
             copied = self._copied(step)
             return at_step(copied, step) if isinstance(copied, Miss) else Profile(found, copied, kind, names, False)
         if found.view or found.literal:
@@ -95,7 +97,7 @@ class Programs:
         return Profile(found, built, kind, names, plain=found == Trait(found.data))
 
     def _copied(self, step: Step) -> Built | Miss:
-        """What a Transpose costs by itself: at least a copy."""
+        """What a Transpose that moves axes of size 1 alone is by itself: a copy."""
         source, target = step.node.inputs[0], step.outputs[0]
         shape = self.view.type_of(source).shape or ()
         space = Space()
@@ -218,6 +220,15 @@ class Programs:
         others = (n for n in names if n not in made and (n in data or embedded(self.view, n) is None))
         return [*(c.source for c in chains), *pasts, *(n for n in others if n not in pasts)]
 
+    def _lying(self, space: Space, name: str) -> Lying:
+        """How an input or output lies in memory; one that lies on no axes suits every order."""
+        kind, part = self.view.type_of(name), space.part(name)
+        if part not in space.places:
+            return Lying((), 0)
+        wide = space.wide(part, self.view.type_of(part).shape or ())
+        axes = tuple(a for group in space.places[part] for a in group if a in wide)
+        return Lying(axes, DTYPE_BYTES.get(kind.dtype, 0))
+
     def _assemble(
         self, steps: Sequence[Step], space: Space, traits: Mapping[int, Trait], wanted: Sequence[str]
     ) -> Built | Miss:
@@ -236,6 +247,8 @@ class Programs:
         aside = {s.index for chain in chains for s in chain.steps}
         if not laid:
             space.narrow_row()
+        if space.turned and not chains:
+            arrange(space, [self._lying(space, name) for name in (*external[len(laid) :], *wanted)])
         builder = Builder(self.view, space, self.values, external, laid)
         for step in sorted(steps, key=lambda s: (not traits[s.index].product, s.index)):
             miss = None if step.index in aside else lower(builder, step)

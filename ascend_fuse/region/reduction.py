@@ -54,8 +54,28 @@ def instance_norm(node: Node, view: View) -> Trait | Miss:
     return Trait(operands(node), rank - 2, reduces=True, shifts=shifts)
 
 
+def batch_norm(node: Node, view: View) -> Trait | Miss:
+    """In inference form: four values for each channel, and no statistics of its own."""
+    rank = rank_of(view, node.inputs[0])
+    if rank is None or rank < CHANNEL_RANK - 1:
+        return Miss("shape-unknown", "the channels are not known", node.index, {"axis": "all"})
+    if node.integer("training_mode", 0) or any(node.outputs[1:]):
+        return refused(node, "training_mode", "it takes statistics over the batch")
+    if not node.integer("spatial", 1):
+        return refused(node, "spatial", "its statistics are of single activations")
+    return Trait(operands(node), shifts=tuple((name, rank - 2) for name in dict.fromkeys(node.inputs[1:])))
+
+
+def lp_norm(node: Node, view: View) -> Trait | Miss:
+    """LpNormalization of p 1 or 2 over one axis."""
+    if node.integer("p", 2) not in (1, 2):
+        return refused(node, "p", "p is neither 1 nor 2")
+    count = _trailing(node, view, (node.integer("axis", -1),))
+    return count if isinstance(count, Miss) else Trait(node.inputs[:1], count, reduces=True)
+
+
 def global_pool(node: Node, view: View) -> Trait | Miss:
-    """The mean of all spatial axes, which stay as ones."""
+    """Of all spatial axes, which stay as ones: the mean or the greatest."""
     rank = rank_of(view, node.inputs[0])
     if rank is None or rank < CHANNEL_RANK:
         return Miss("shape-unknown", "the spatial axes are not known", node.index, {"axis": "all"})

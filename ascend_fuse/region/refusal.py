@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 
 def refusal(growth: Growth, step: Step, profile: Profile, view: View) -> Miss | None:
-    """Products begin regions of their own, Transposes need one, and what was joined to another tensor is an end."""
+    """Products begin regions of their own and take Transposes first; what was joined to another tensor is an end."""
     miss = _beside_joint(growth, step, view)
     if miss is not None or profile.trait.joins is not None:
         return miss or _joint(growth, step, profile, view)
     if growth.epilogue is not None:
         return growth.epilogue.refusal(step, profile.trait)
-    if profile.trait.turns:
-        text = f"{step.label} moves data, and only a product reads or writes through strides"
+    if profile.trait.turns and (not growth.turning or growth.space.joints):
+        what = "and the region writes a part of a tensor" if growth.turning else "which products take first"
+        text = f"{step.label} moves data, {what}"
         return Miss("own-kernel", text, step.index, {"op": step.node.op})
     if growth.steps and profile.trait.product:
         return Miss("own-kernel", f"{step.label} is a product, which begins a region", step.index, {"op": step.node.op})
@@ -52,7 +53,8 @@ def _joint(growth: Growth, step: Step, profile: Profile, view: View) -> Miss | N
     made = {o for s in growth.steps for o in s.outputs} if growth.epilogue is None else growth.epilogue.behind
     read = view.is_output(joint.result) or view.readers(joint.result)
     inside = {n.index for s in growth.steps for n in s.nodes}.intersection(view.readers(joint.result))
-    if joint.own in made and read and not inside:
+    lies = growth.epilogue is not None or not growth.space.turned
+    if joint.own in made and read and not inside and lies:
         return None
     return not_along(step, profile.trait, len(view.type_of(joint.result).shape or ()))
 

@@ -60,7 +60,8 @@ class Space:
     row: int = 0
     depth: list[int] = field(default_factory=list[int])  # axes along which a product sums: in `dims`, not in `order`
     reduced: bool = False  # a reduction runs over the row: its axes may not widen any more
-    turned: bool = False  # a Transpose laid a tensor on axes in another order: only a product's program can say that
+    turned: bool = False  # a Transpose laid a tensor on axes in another order
+    barred: bool = False  # the row is none: the cols of a movement, between which and the rows tensors are turned
     moves: bool = False  # slices or concats: the last axis has another length in each value
     joints: dict[str, Joint] = field(default_factory=dict[str, Joint])  # by the result, which has no place
 
@@ -130,6 +131,9 @@ class Space:
         for known in (hinted, firm):
             if self._ascends([g for g in known if g]):
                 return self._filled(known, shape)
+        bound = [axis for group in firm if group for axis in group]
+        if len(set(bound)) < len(bound):
+            return mismatch("two dimensions of the value lie on one axis of the region", shape, self.sizes)
         if self.turned and all(g is not None for g in hinted):  # behind a Transpose: every dimension has its axes
             return self._apart([g for g in hinted if g is not None], firm)
         return mismatch("the value lies on the region's axes in another order", shape, self.sizes)

@@ -7,24 +7,32 @@ from dataclasses import replace
 
 from ascend_fuse.graph.view import TEMPLATE, Node, View
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.absent import reason
 from ascend_fuse.region.convolution import convolution
 from ascend_fuse.region.movement import joined, sliced, turned, viewed
 from ascend_fuse.region.product import product
-from ascend_fuse.region.reduction import global_pool, group_norm, instance_norm, norm, reduce, softmax
+from ascend_fuse.region.random import bernoulli, dropout, uniform_like
+from ascend_fuse.region.reduction import (
+    batch_norm,
+    global_pool,
+    group_norm,
+    instance_norm,
+    lp_norm,
+    norm,
+    reduce,
+    softmax,
+)
+from ascend_fuse.region.rotary import rotary
 from ascend_fuse.region.space import shown
 from ascend_fuse.region.step import Step, embedded, is_defined
-from ascend_fuse.region.trait import SUPPORTED, Trait, TraitRule, operands, refused
+from ascend_fuse.region.trait import SUPPORTED, Trait, TraitRule, operands
 
 CAST_ONLY = frozenset(("i8", "u8", "u16", "u32", "i64", "u64"))
-OWN_KERNEL = frozenset(
-    (
-        "ConvTranspose MatMulInteger ConvInteger Gather GatherND GatherElements "
-        "ScatterND ScatterElements MaxPool AveragePool GlobalMaxPool Resize Pad Tile TopK "
-        "CumSum Einsum LSTM GRU RNN Attention ArgMax ArgMin OneHot NonZero Trilu Range ConstantOfShape "
-        "DepthToSpace SpaceToDepth"
-    ).split()
-)
-QUANTISED = frozenset("QuantizeLinear DequantizeLinear DynamicQuantizeLinear QLinearMatMul QLinearConv".split())
+# Where a node's scales are: operands, or -1 for the scale that it makes.
+QUANTISED: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), (1,)), "DynamicQuantizeLinear": (-1,),
+    **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (1, 4, 6)),
+}  # fmt: skip
 
 
 def _map(node: Node, view: View) -> Trait | Miss:
@@ -40,38 +48,25 @@ def _cast_like(node: Node, view: View) -> Trait | Miss:
     return Trait(node.inputs[:1], literal=_is_literal(view, node.inputs[0]))
 
 
-def _dropout(node: Node, view: View) -> Trait | Miss:
-    """In inference mode the same elements, and a mask that is all true."""
-    training = view.constant(node.operand(2)) if node.operand(2) else False
-    if training is None:
-        return refused(node, "training_mode", "whether the Dropout trains is not constant")
-    if not bool(training):
-        mask = any(node.outputs[1:])
-        if mask and view.opset < 12:  # numbers before 10, and ONNX Runtime gives all false there
-            return refused(node, "outputs", "before opset 12 nothing says what mask a Dropout in inference mode has")
-        return Trait(node.inputs[:1], view=not mask)
-    ratio = view.constant(node.operand(1))
-    if node.operand(1) and ratio is None:
-        return refused(node, "ratio", "the ratio is not constant")
-    if ratio is not None and not 0 <= float(ratio) < 1:
-        return refused(node, "ratio", "the ratio is not in [0, 1)")
-    return Trait(node.inputs[:1])
-
-
 _MAPS = (
-    "Add Sub Mul Div Pow Max Min And Or Xor Equal Less LessOrEqual Greater GreaterOrEqual Where Not Neg "
-    "Abs Sqrt Reciprocal Exp Log Sin Cos Tanh Sigmoid Erf Relu Floor Ceil Round Sign Gelu Clip LeakyRelu "
-    "Elu HardSigmoid HardSwish Softplus Softsign Mish Selu Celu Sum Mean PRelu ThresholdedRelu Shrink Swish SwiGLU "
-    "IsNaN"
+    "Add Sub Mul Div Mod Pow Max Min And Or Xor Equal Less LessOrEqual Greater GreaterOrEqual Where Not Neg "
+    "Abs Sqrt Reciprocal Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Erf Relu Floor "
+    "Ceil Round Sign Gelu Clip LeakyRelu Elu HardSigmoid HardSwish Softplus Softsign Mish Selu Celu Sum Mean PRelu "
+    "ThresholdedRelu Shrink Swish SwiGLU IsNaN IsInf BitwiseAnd BitwiseOr BitwiseXor BitwiseNot"
 ).split()
+_REDUCTIONS = "Sum Mean Max Min Prod L1 L2 SumSquare LogSum LogSumExp".split()
 TRAITS: Mapping[str, TraitRule] = {
-    **dict.fromkeys(_MAPS, _map), "Cast": _first, "CastLike": _cast_like, "Expand": _first, "Softmax": softmax,
-    "LogSoftmax": softmax, "LayerNormalization": norm, "RMSNormalization": norm,
-    "InstanceNormalization": instance_norm, "GroupNormalization": group_norm, "ReduceSum": reduce,
-    "ReduceMean": reduce, "ReduceMax": reduce, "ReduceMin": reduce, "Concat": joined, "Split": joined,
-    "Slice": sliced, "Unsqueeze": viewed, "Squeeze": viewed, "Reshape": viewed, "Flatten": viewed,
-    "Identity": viewed, "Dropout": _dropout, "Transpose": turned, "MatMul": product, "Gemm": product,
-    "Conv": convolution, "GlobalAveragePool": global_pool,
+    **dict.fromkeys(_MAPS, _map), "Cast": _first, "CastLike": _cast_like, "Expand": _first, "Dropout": dropout,
+    "RandomUniformLike": uniform_like, "Bernoulli": bernoulli,
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), softmax), "LpNormalization": lp_norm,
+    **dict.fromkeys(("LayerNormalization", "RMSNormalization"), norm), "BatchNormalization": batch_norm,
+    "InstanceNormalization": instance_norm, "GroupNormalization": group_norm,
+    "RotaryEmbedding": rotary,
+    **{f"Reduce{kind}": reduce for kind in _REDUCTIONS},
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool"), global_pool),
+    **dict.fromkeys(("Concat", "Split"), joined), "Slice": sliced, "Transpose": turned,
+    **dict.fromkeys(("Unsqueeze", "Squeeze", "Reshape", "Flatten", "Identity"), viewed),
+    **dict.fromkeys(("MatMul", "Gemm"), product), "Conv": convolution,
 }  # fmt: skip
 
 
@@ -99,19 +94,21 @@ def trait(step: Step, view: View) -> Trait | Miss:
     if not is_defined(node.op, view.opset):
         return Miss("op-unsupported", f"opset {view.opset} has no {node.op}", node.index, {"op": node.op})
     if node.op in QUANTISED:
-        figures = {"scale": node.operand(1)}
-        return Miss("quantised", f"{node.op} borders a quantised part", node.index, figures)
+        return _quantised(node)
     rule = TRAITS.get(node.op)
     if rule is None and not step.instruction:
-        code = "own-kernel" if node.op in OWN_KERNEL else "op-unsupported"
-        return Miss(code, f"{node.op} {_why(node.op)}", node.index, {"op": node.op})
+        code, text = reason(node.op)
+        return Miss(code, text, node.index, {"op": node.op})
     found = _idiom(step, view) if step.instruction else rule(node, view) if rule else None
     assert found is not None
     return found if isinstance(found, Miss) else _checked(step, view, found)
 
 
-def _why(op: str) -> str:
-    return "has a kernel of its own" if op in OWN_KERNEL else "is in no family's table"
+def _quantised(node: Node) -> Miss:
+    """A border: what is beside it is of integers and these scales."""
+    scales = ", ".join(node.operand(k) if k >= 0 else node.outputs[1] for k in QUANTISED[node.op])
+    text = f"{node.op} borders a quantised part, scaled by {scales}"
+    return Miss("quantised", text, node.index, {"scale": scales})
 
 
 def _checked(step: Step, view: View, found: Trait) -> Trait | Miss:

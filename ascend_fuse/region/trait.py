@@ -17,9 +17,9 @@ class Trait:
 
     `keep`: reduced axes stay as ones. `view`: the same elements on other axes. `literal`: a number, which no kernel
     reads. `shifts`: operands that end so many dimensions before the right end. `groups`: into so many the channels are
-    split, for statistics over each group; `per_group`: scale and shift have one value a group. `product`: of matrices.
-    `turns`: a Transpose, dimension k of its result is `turns[k]` of its operand. `joins`: a Concat of two tensors along
-    that dimension, which is not the last.
+    split, for statistics over each group; `per_group`: scale and shift have one value a group. `headless`: operands
+    that lack the second dimension. `product`: of matrices. `turns`: a Transpose, dimension k of its result is
+    `turns[k]` of its operand. `joins`: a Concat of two tensors along that dimension, which is not the last.
     """
 
     data: tuple[str, ...]
@@ -32,6 +32,7 @@ class Trait:
     shifts: tuple[tuple[str, int], ...] = ()
     groups: int = 0
     per_group: bool = False
+    headless: tuple[str, ...] = ()
     product: bool = False
     turns: tuple[int, ...] = ()
     joins: int | None = None
@@ -39,7 +40,7 @@ class Trait:
     def renamed(self, names: Mapping[str, str]) -> Trait:
         """The trait of a step that is alike but for its names."""
         data, shifts = tuple(names[n] for n in self.data), tuple((names[n], k) for n, k in self.shifts)
-        return replace(self, data=data, shifts=shifts)
+        return replace(self, data=data, shifts=shifts, headless=tuple(names[n] for n in self.headless))
 
 
 TraitRule = Callable[[Node, View], "Trait | Miss"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ascend_fuse.graph.view import Node, View
 
 # Operators that work along the axes which `axes_of` reads, besides the reductions.
-AXED = frozenset(("Softmax", "LogSoftmax", "LayerNormalization", "Concat", "Split"))
+FLATTENING = frozenset(("Softmax", "LogSoftmax", "Hardmax"))  # before opset 13
+AXED = FLATTENING | {"LayerNormalization", "LpNormalization", "Concat", "Split"}
 _END = 1 << 62  # exporters write INT64_MAX or INT32_MAX for "to the end"
 
 
@@ -31,7 +32,7 @@ def axes_of(node: Node, view: View) -> tuple[int, ...] | None:
             return axes
         rank = len(shape) if shape is not None else 1
         return () if node.integer("noop_with_empty_axes", 0) else tuple(range(-rank, 0))
-    if node.op in ("Softmax", "LogSoftmax") and view.opset < 13:
+    if node.op in FLATTENING and view.opset < 13:
         first = node.integer("axis", 1)
         if shape is None:
             return (first,)

@@ -25,7 +25,7 @@ FAMILIES = ("elementwise", "rowwise", "matmul", "transform")
 STATUSES = ("preview", "stable", "deprecated", "removed")
 OURS = "AF"  # what the codes of shipped rules begin with
 RESERVED = f"codes that begin with {OURS} are those of ascend-fuse"
-BUILTINS = ("shape-source", "shape-value", "unused-initializer", "unused-import", "elementwise")
+BUILTINS = ("shape-source", "shape-value", "unused-initializer", "unused-import", "elementwise", "transform")
 
 _NEEDS = ("code", "name", "status", "since", "role", "family", "opset", "doc", "example")
 _MAY = ("pattern", "variants", "where", "optional", "ordered", "instruction", "builtin")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.attack.random_graph import UNARY, Shape, Tensor, joint
+from tests.attack.random_graph import CODE, UNARY, Shape, Tensor, joint
 from tests.attack.random_product import WIDTHS, RandomProducts
 
+STEPS = ("work", "work", "work", "convert", "row", "turn", "cut", "join")
 MOVES = ("turn", "turn", "cut", "join", "share")
 MOST_AXES = 5
 
@@ -14,7 +15,52 @@ MOST_AXES = 5
 class RandomMoves(RandomProducts):
     """Chains of moves before and behind products."""
 
-    KINDS = RandomProducts.KINDS + tuple("moved moved moved".split())
+    KINDS = RandomProducts.KINDS + tuple("moved moved moved turned turned".split())
+
+    def turned(self) -> None:
+        """A value in another order of axes, what is done to it there, and perhaps back: no product is near."""
+        a = self.pick("f32", "f16", "i32", "bool", rank=2)
+        if a is None or len(a[2]) > 4:
+            return
+        perm = self.r.choice((list(range(len(a[2])))[::-1], self.r.sample(range(len(a[2])), len(a[2]))))
+        at = self._by(a, perm)
+        for _ in range(self.r.randint(0, 4)):
+            at = getattr(self, f"_{self.r.choice(STEPS)}")(at)
+        if len(at[2]) == len(perm) and self.r.random() < 0.7:
+            back = self._by(at, [perm.index(k) for k in range(len(perm))])
+            if back[1] == a[1] and joint(back[2], a[2]) and self.r.random() < 0.4:
+                op = "Xor" if a[1] == "bool" else "Add"
+                self.add(op, self.r.sample([back[0], a[0]], 2), (a[1], joint(back[2], a[2]) or ()))
+
+    def _by(self, at: Tensor, perm: list[int]) -> Tensor:
+        self.add("Transpose", [at[0]], (at[1], tuple(at[2][k] for k in perm)), perm=perm)
+        return self.tensors[-1]
+
+    def _work(self, at: Tensor) -> Tensor:
+        """One elementwise node, with a narrow operand or a branch of its own."""
+        if at[1] == "f32" and self.r.random() < 0.5:
+            self.add(self.r.choice(UNARY), [at[0]], (at[1], at[2]))
+        elif at[1] == "bool":
+            self.add("Not", [at[0]], (at[1], at[2]))
+        else:
+            other = self.beside(at)
+            self.add(self.r.choice(("Add", "Mul", "Sub")), [at[0], other[0]], (at[1], joint(at[2], other[2]) or ()))
+        return self.tensors[-1]
+
+    def _convert(self, at: Tensor) -> Tensor:
+        """To another type, and perhaps back."""
+        other = self.r.choice([d for d in ("f32", "f16", "i32") if d != at[1]])
+        self.add("Cast", [at[0]], (other, at[2]), to=CODE[other])
+        if self.r.random() < 0.6:
+            self.add("Cast", [self.tensors[-1][0]], (at[1], at[2]), to=CODE[at[1]])
+        return self.tensors[-1]
+
+    def _row(self, at: Tensor) -> Tensor:
+        """A softmax over what is now the last axis."""
+        if at[1] == "f32" and at[2]:
+            self.add("Softmax", [at[0]], (at[1], at[2]), axis=-1 if self.opset >= 13 else len(at[2]) - 1)
+            return self.tensors[-1]
+        return at
 
     def moved(self) -> None:
         """A moved value times a moved matrix, moved again, and something elementwise in between."""

@@ -146,7 +146,9 @@ CASES = {
         """(float[2,3,4] x, float[2] b) => (float[3,4,2] y)
         { t = Transpose<perm = [1, 0, 2]> (x) u = Transpose<perm = [0, 2, 1]> (t) y = Add (u, b) }""",
         weights="b",
-        alone="y",
+        fuses="t u y",
+        rule="AF501",
+        instructions=("x0: f32[d0 | d1, d2] = in", "out v0 <1 2 0>"),
     ),
     "A10": Case(
         "means without their axis are added along the other axis, which a square tensor allows",

@@ -28,6 +28,11 @@ TEXTS: Mapping[str, str] = {
     "log-softmax": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = LogSoftmax (a) }}",
     "softmax-dropout": f"""g ({X} x) => ({X} y) <float ratio = {{0.25}}, bool on = {{1}}> {{
         a = Softmax (x) y = Dropout <seed = 7> (a, ratio, on) }}""",
+    "softmax-uniform": f"""g ({X} x) => ({X} y) <float keep = {{0.75}}, float zero = {{0.0}}> {{
+        a = Softmax (x) u = RandomUniformLike <seed = 7.0> (a) k = LessOrEqual (u, keep)
+        z = Where (k, a, zero) y = Div (z, keep) }}""",
+    "uniform-between": f"""g ({X} x) => ({X} y) {{
+        a = Tanh (x) u = RandomUniformLike <low = -1.0, high = 2.0> (a) y = Mul (u, a) }}""",
     "softmax-where": f"""g ({X} x, bool[batch,seq,64] keep) => ({X} y) <float fill = {{-10000.0}}> {{
         m = Where (keep, x, fill) y = Softmax (m) }}""",
     "layer-norm": f"""g ({X} x, {X} r, float[64] w, float[64] b) => ({X} y, {X} s) {{
@@ -103,6 +108,25 @@ TEXTS: Mapping[str, str] = {
         => (float[batch,8,t,16] y) <int64[4] heads = {0, 0, 8, 16}> {
         p = MatMul (x, w) a = Add (p, b) r = Reshape (a, heads) v = Transpose <perm = [0,2,1,3]> (r)
         y = Concat <axis = 2> (c, v) }""",
+    "movement": """g (float[batch,64,seq] x, float[64] c, float[seq,64] r)
+        => (float[batch,seq,64] y, float[batch,64,seq] k) {
+        t = Transpose <perm = [0,2,1]> (x) e = Exp (t) d = Div (e, c) y = Sub (d, r) k = Transpose <perm = [0,2,1]> (y) }""",
+    "turned-rows": """g (float[batch,64,seq] x, float[seq,64] r) => (float[batch,64,seq] y) {
+        t = Transpose <perm = [0,2,1]> (x) a = Sub (r, t) s = Softmax (a) y = Transpose <perm = [0,2,1]> (s) }""",
+    "inverse": f"""g ({X} x) => ({X} y) <float half = {{0.5}}, float two = {{2.0}}> {{
+        a = Atan (x) b = Asinh (x) c = Cosh (b) d = Sinh (a) e = Tanh (x) f = Mul (e, half) g = Asin (f) h = Acos (f)
+        i = Atanh (f) j = Add (c, two) k = Acosh (j) l = Mul (g, h) m = Sub (i, k) n = Mul (d, b) o = Add (l, m)
+        y = Sub (o, n) }}""",
+    "bits": """g (int32[batch,64] n, int32[batch,64] k) => (int32[batch,64] y)
+        <int32 six = {6}> { a = BitwiseAnd (n, k) b = BitwiseOr (a, six) c = BitwiseXor (b, n) d = BitwiseNot (c)
+        y = Sub (d, k) }""",
+    "remainder": f"""g ({X} x, float[64] b) => ({X} y) {{ a = Mod <fmod = 1> (x, b) c = Sub (b, a) y = Mul (c, a) }}""",
+    "hardmax": f"g ({X} x) => ({X} y) {{ a = Neg (x) y = Hardmax (a) }}",
+    "lengths": f"""g ({X} x) => ({X} y) <int64[1] axes = {{-1}}> {{
+        a = ReduceL1 (x, axes) b = ReduceL2 (x, axes) c = ReduceSumSquare (x, axes) d = ReduceProd (x, axes)
+        e = Sub (a, b) f = Mul (e, c) g = Add (f, d) y = Div (x, g) }}""",
+    "batch-norm": """g (float[batch,24,h,w] x, float[24] s, float[24] b, float[24] m, float[24] v)
+        => (float[batch,24,h,w] y) { n = BatchNormalization <epsilon = 0.01> (x, s, b, m, v) y = Relu (n) }""",
     "waves": f"""g ({X} x) => ({X} y) <float p = {{1.7}}> {{
         a = Sin (x) b = Cos (x) c = Floor (x) d = Ceil (a) e = Round (x) f = Sign (b) g = Add (a, b) h = Sub (c, e)
         i = Mul (d, f) j = Add (g, h) k = Add (j, i) l = Abs (k) m = Pow (l, p) n = Exp (g) o = Log (n)

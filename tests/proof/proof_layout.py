@@ -33,6 +33,15 @@ TEXTS: Mapping[str, str] = {
         p = MatMul (x, y) q = Transpose <perm = [0, 2, 1, 3]> (r) o = Add (q, p) }""",
     "joined": """g (float[b,64] x, float[b,64] y, float[b,64] c) => (float[b,64] o, float[b,64] u) {
         a = Mul (x, c) o = Tanh (a) d = Mul (y, c) u = Tanh (d) }""",
+    "planes": """g (float[n,h,w,c] x, float[n,c,h,w] r) => (float[n,h,w,c] o, float[n,c,h,w] q) {
+        t = Transpose <perm = [0, 3, 1, 2]> (x) a = Tanh (t) q = Sub (a, r)
+        o = Transpose <perm = [0, 2, 3, 1]> (q) }""",
+    "narrow": """g (float[n,h,w,c] x, float[c,h,1] b) => (float[n,h,w,c] o, float[n,h,w,c] p) {
+        t = Transpose <perm = [0, 3, 1, 2]> (x) a = Sub (t, b) d = Exp (a) p = Transpose <perm = [0, 2, 3, 1]> (a)
+        o = Transpose <perm = [0, 2, 3, 1]> (d) }""",
+    "turned rows": """g (float[n,c,h,w] x, float[c] b) => (float[n,c,h,w] o, float[n,h,w,c] q) {
+        t = Transpose <perm = [0, 2, 3, 1]> (x) a = Add (t, b) q = Softmax (a)
+        o = Transpose <perm = [0, 3, 1, 2]> (q) }""",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ascend_fuse.program.op import table
 from ascend_fuse.program.program import Attribute, Instr, Operand, Program, Value
 from ascend_fuse.program.text import print_program
 
-COMMUTES = frozenset("add mul max min and or xor eq concat".split())
+COMMUTES = frozenset("add mul max min and or xor eq bit_and bit_or bit_xor concat".split())
 
 
 @dataclass(frozen=True, slots=True)

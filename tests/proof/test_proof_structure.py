@@ -18,7 +18,7 @@ from ascend_fuse.proof.structure import Numbers, prove_structure, signature
 # Two regions with bodies of their own, nodes beside them, a constant that a body carries, an attribute in a body.
 TEXT = """
 <ir_version: 10, opset_import: ["": 18]>
-g (float[4,256,64] x, float[4,256,64] r, float[64,64] w) => (float[4,256,64] y, float[256,4,64] z)
+g (float[4,256,64] x, float[4,256,64] r, float[64,64] w) => (float[4,256,64] y, float[4,256,64] z)
 <float scale = {0.125}, float[64] gain, float[64] bias>
 {
   s = Sub (x, r)
@@ -27,7 +27,7 @@ g (float[4,256,64] x, float[4,256,64] r, float[64,64] w) => (float[4,256,64] y, 
   a = Mul (p, scale)
   b = Sub (a, s)
   y = LeakyRelu <alpha = 0.1> (b)
-  z = Transpose <perm = [1, 0, 2]> (n)
+  z = Trilu (n)
 }
 """
 
@@ -89,7 +89,7 @@ def change_scalar_type(model: ModelProto) -> None:
 
 
 def drop_node(model: ModelProto) -> None:
-    node = next(n for n in model.graph.node if n.op_type == "Transpose")
+    node = next(n for n in model.graph.node if n.op_type == "Trilu")
     model.graph.node.remove(node)
 
 
@@ -104,8 +104,8 @@ def add_node(model: ModelProto) -> None:
 
 
 def rewire_output(model: ModelProto) -> None:
-    """z becomes a transposition of another value of that shape."""
-    next(n for n in model.graph.node if n.op_type == "Transpose").input[0] = "x"
+    """z becomes the triangle of another value of that shape."""
+    next(n for n in model.graph.node if n.op_type == "Trilu").input[0] = "x"
 
 
 def rewire_call(model: ModelProto) -> None:
@@ -189,7 +189,7 @@ def test_names_order_and_documentation_do_not_matter() -> None:
     for k, node in enumerate(model.graph.node):
         node.name, node.doc_string = f"other{k}", "said"
     nodes = list(model.graph.node)
-    at = next(k for k, n in enumerate(nodes) if n.op_type == "Transpose")
+    at = next(k for k, n in enumerate(nodes) if n.op_type == "Trilu")
     moved = [*nodes[:at], *nodes[at + 1 :], nodes[at]]
     copies = [NodeProto.FromString(n.SerializeToString()) for n in moved]
     del model.graph.node[:]

@@ -118,10 +118,10 @@ def taps(count: int) -> str:
 
 
 def casts(count: int) -> str:
-    """To f32 and back, again and again."""
-    wide = "float16[4096,4096]"
-    body = "\n".join(f"t{k + 1} = Cast <to = {10 if k % 2 else 1}> (t{k})" for k in range(count - 1))
-    return f"g ({wide} t0) => ({wide} y) {{ {body}\n y = Cast <to = 10> (t{count - 1}) }}"
+    """To i32 and back, again and again: no pair of them is nothing."""
+    size = "[4096,4096]"
+    body = "\n".join(f"t{k + 1} = Cast <to = {1 if k % 2 else 6}> (t{k})" for k in range(count - 1))
+    return f"g (float{size} t0) => (int32{size} y) {{ {body}\n y = Cast <to = 6> (t{count - 1}) }}"
 
 
 ROTARY = """g (float[64,65536] x, float[64,65536] c, float[64,65536] s) => (float[64,65536] y) {

@@ -122,9 +122,9 @@ CASES = (*NODE_CASES, *PRODUCT_CASES, *LACKING_CASES)
 
 SENTENCES = {
     "op-unsupported-domain": "com.example.Odd is not ours",
-    "op-unsupported-operator": "Tan is in no family's table",
+    "op-unsupported-operator": "BitCast is in no family's table: it reads bits of one type as another",
     "op-unsupported-newer-than-opset": "opset 8 has no Erf",
-    "op-unsupported-repeated-mask": "random_keep of a repeated mask on Ascend910B3",
+    "op-unsupported-repeated-mask": "random_keep of a repeated draw on Ascend910B3",
     "dtype-unsupported-cast": "i16 cast to f16 on Ascend910A",
     "attribute-unsupported": "the axes are not constant",
     "attribute-unsupported-product": "MatMul of a vector",
@@ -159,14 +159,13 @@ SENTENCES = {
     "parallelism-lost": "1 cores work where # did: # us before, # us after",
     "parallelism-lost-product": "# vector cores work where 48 did: # us before, # us after",
     "conversion-cost": "conversions take # us: # us before, # us after",
-    "quantised": "QuantizeLinear borders a quantised part",
-    "nothing-to-join": "its nearest neighbour Transpose(y) cannot join: Transpose(y) moves data, and only a product reads "
-    "or writes through strides",
+    "quantised": "QuantizeLinear borders a quantised part, scaled by s",
+    "nothing-to-join": "its nearest neighbour Trilu(y) cannot join: Trilu has a kernel of its own: it moves data alone",
     "nothing-to-join-operand": "its only neighbour is a product, MatMul(p): operands of a product are read as they are",
     "nothing-to-join-rows-behind-a-product": "its only neighbour is a product, MatMul(p): Softmax needs whole rows, "
     "a tile of the product MatMul(p) has a part of them",
     "rule-ignored": "rule AF301 was not chosen, which covers Softmax",
-    "own-kernel": "Trilu has a kernel of its own",
+    "own-kernel": "Trilu has a kernel of its own: it moves data alone",
     "function-opset": "the function is written in another opset than the model's 17",
 }
 

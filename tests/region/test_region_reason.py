@@ -13,8 +13,8 @@ CASES = (
         ("com.example.Odd", "Tanh"), {"op": "Odd"}, label="domain",
     ),
     Case(
-        "op-unsupported", "b", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n b = Tan (a)\n y = Relu (b) }}",
-        ("Tan (", "Tanh ("), {"op": "Tan"}, label="operator",
+        "op-unsupported", "b", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n b = BitCast <to = 1> (a)\n y = Relu (b) }}",
+        ("BitCast <to = 1>", "Tanh"), {"op": "BitCast"}, opset=26, label="operator",
     ),
     Case(
         "op-unsupported", "b", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n b = Erf (a)\n y = Relu (b) }}",
@@ -104,7 +104,7 @@ CASES = (
         "{ a = Relu (x)\n b = Tanh (a)\n y = ReduceSum (b, axes) }",
         {"dims": {"n": 40}}, {"cores_before": ..., "cores_after": 1}, {"dims": {"n": 1}},
     ),
-    Case("conversion-cost", "t1", casts(31), {"min_gain": 0.9}, {"cast_us": ...}, {"min_gain": 0.97}),
+    Case("conversion-cost", "t1", casts(31), {"min_gain": 0.9}, {"cast_us": ...}, {"min_gain": 0.965}),
     Case(
         "quantised", "q",
         f"g ({T} x, float s, uint8 z) => ({T} y) "
@@ -113,8 +113,8 @@ CASES = (
         {"scale": "s"},
     ),
     Case(
-        "nothing-to-join", "a", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n y = Transpose (a) }}",
-        ("Transpose", "Tanh"), {"neighbour": "Transpose(y)", "why": "own-kernel"},
+        "nothing-to-join", "a", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n y = Trilu (a) }}",
+        ("Trilu", "Tanh"), {"neighbour": "Trilu(y)", "why": "own-kernel"},
     ),
     Case(
         "rule-ignored", "y", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n y = Softmax (a) }}", {"ignore": ()},
@@ -164,11 +164,11 @@ def test_a_figure_stands_in_the_message_or_beside_it(case: Case, late: Path) -> 
 
 
 def test_the_conversion_figure_is_the_cause() -> None:
-    """Without the time of its conversions the region would pay: 0.97 of 31 launches and sweeps."""
+    """Without the time of its conversions the region would pay: 0.965 of 31 launches and sweeps."""
     case = next(c for c in CASES if c.code == "conversion-cost")
     figures = told(case.plan(), case.node)["conversion-cost"].miss.figures
     before, after, cast = (float(figures[k]) for k in ("before_us", "after_us", "cast_us"))
-    wanted = 0.97 * before
+    wanted = 0.965 * before
     assert before - after < wanted <= before - after + cast
 
 
@@ -181,7 +181,7 @@ def test_the_smallest_tile_is_larger_than_the_buffer() -> None:
 def test_a_region_that_nobody_reads_stays_as_it_is() -> None:
     """Dead nodes are no error and get no kernel: a program without an output is none."""
     case = Case(
-        "nothing-to-join", "b", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n b = Tanh (a)\n y = Tan (x) }}", ("", ""), {}
+        "nothing-to-join", "b", f"g ({T} x) => ({T} y) {{ a = Relu (x)\n b = Tanh (a)\n y = Trilu (x) }}", ("", ""), {}
     )
     plan = case.plan()
     assert plan.regions == ()

@@ -129,7 +129,7 @@ REFUSED = {
     ),
     "a Transpose that others read": (
         "g (float[128,64] x, float[128,96] w) => (float[64,96] y, float[64,128] z) "
-        "{ t = Transpose (x)\n y = MatMul (t, w)\n z = Neg (t) }",
+        "{ t = Transpose (x)\n y = MatMul (t, w)\n z = Trilu (t) }",
         "Transpose", "value-escapes", "is read by others",
     ),
     "a tensor that the product reads in both orders": (
@@ -143,8 +143,8 @@ REFUSED = {
         "Neg", "nothing-to-join", "operands of a product are read as they are",
     ),
     "no product": (
-        "g (float[128,64] x) => (float[64,128] y) { t = Transpose (x)\n y = Neg (t) }",
-        "Transpose", "own-kernel", "no product beside it",
+        "g (float[128,64] x) => (float[64,128] y) { t = Transpose (x)\n y = Trilu (t) }",
+        "Transpose", "nothing-to-join", "its nearest neighbour Trilu(y) cannot join: Trilu has a kernel of its own",
     ),
 }  # fmt: skip
 
