@@ -1,80 +1,130 @@
-"""How two models differ in structure: operators, interface, opsets, functions, launches, weights.
-
-External tensors are never read: they are equal when they name the same bytes of the same file.
-"""
+"""How two models differ in structure: operators, interface, opsets, functions, launches, weights."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from onnx import (
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TensorShapeProto,
-    TypeProto,
-    ValueInfoProto,
-    numpy_helper,
-)
+from onnx import GraphProto, ModelProto, NodeProto
 
+from ascend_fuse.graph.change import Change, compared
+from ascend_fuse.graph.contract import contract_changes, optional_inputs
 from ascend_fuse.graph.digest import OutputDigests
+from ascend_fuse.graph.function import FUSED_DOMAIN
 from ascend_fuse.graph.launch import launch_counts, operator_name
-from ascend_fuse.graph.load import read_model
+from ascend_fuse.graph.tensor import size_bytes
 from ascend_fuse.graph.view import subgraphs
-
-SCHEMA = "ascend-fuse/difference/1"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One thing that differs: `kind` says of what, "" in `before` or `after` means absent."""
-
-    kind: str
-    name: str
-    before: str
-    after: str
+from ascend_fuse.graph.weight import Held, constant_content, contents, type_text
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two models; counts cover subgraphs and, once each, function bodies."""
+class Counts:
+    """What there is of one model; counts cover subgraphs and, once each, function bodies."""
 
-    path: str
     nodes: int
     launches: int
     functions: int
     initializers: int
+    initializer_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Changes by what they are of; the counts of `operators` are decimal, `computation` names outputs."""
+class Structure:
+    """Changes by what they are of; the counts of `operators` are decimal, `computation` names outputs.
 
-    a: Side
-    b: Side
+    `leaves_a`, `leaves_b`: what each initializer is, by name, the same text where two correspond; `shared_a`,
+    `shared_b`: what those of each hold.
+    """
+
+    a: Counts
+    b: Counts
     operators: tuple[Change, ...]
     interface: tuple[Change, ...]
     opsets: tuple[Change, ...]
     functions: tuple[Change, ...]
     initializers: tuple[Change, ...]
     computation: tuple[Change, ...]
+    leaves_a: Mapping[str, str]
+    leaves_b: Mapping[str, str]
+    shared_a: frozenset[str]
+    shared_b: frozenset[str]
 
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """All of them."""
-        structure = (*self.interface, *self.opsets, *self.operators, *self.functions)
-        return (*structure, *self.initializers, *self.computation)
 
-    @property
-    def is_same(self) -> bool:
-        """Whether nothing differs but names of values and nodes, order of nodes, docs and metadata."""
-        return not self.changes
+def structure(a: Held, b: Held, by_place: bool = False) -> Structure:
+    """What differs between two models as they are in their files; `by_place`: external weights are not read.
+
+    Raises ModelError where weights to be read are missing, or a function calls itself.
+    """
+    text_a, text_b = contents(a, b, by_place)
+    given_a, given_b = optional_inputs(a.model), optional_inputs(b.model)
+    held_a, held_b = _held(text_a, a.model), _held(text_b, b.model)
+    leaves_a = _leaves(text_a, text_b, held_b, {*given_a, *given_b})
+    leaves_b = _leaves(text_b, text_a, held_a, {*given_a, *given_b})
+    digests_a, digests_b = OutputDigests(a.model, leaves_a), OutputDigests(b.model, leaves_b)
+    return Structure(
+        a=_counts(a.model),
+        b=_counts(b.model),
+        operators=compared("operator", _operators(a.model), _operators(b.model)),
+        interface=contract_changes(a.model, b.model),
+        opsets=compared("opset", _opsets(a.model), _opsets(b.model)),
+        functions=compared("function", _functions(a.model, digests_a), _functions(b.model, digests_b)),
+        initializers=(*_initializers((text_a, leaves_a), (text_b, leaves_b)),
+                      *compared("initializer", _sparse(a.model.graph), _sparse(b.model.graph))),
+        computation=_computation(digests_a, digests_b),
+        leaves_a=leaves_a,
+        leaves_b=leaves_b,
+        shared_a=frozenset(text_a.values()),
+        shared_b=frozenset(text_b.values()),
+    )  # fmt: skip
+
+
+def _held(texts: Mapping[str, str], model: ModelProto) -> set[str]:
+    """The contents of initializers and of Constant nodes."""
+    return {*texts.values(), *map(constant_content, model.graph.node)}
+
+
+def _leaves(own: Mapping[str, str], other: Mapping[str, str], theirs: set[str], given: set[str]) -> dict[str, str]:
+    """What each initializer is to both models, as a text that is equal where two correspond.
+
+    One that a caller may give counts by its name. So does one that holds something else in the other model, unless both
+    models have both contents: then names were handed out anew, as exporters do that count. All others count by what
+    they hold.
+    """
+    ours = set(own.values())
+    found: dict[str, str] = {}
+    for name, text in own.items():
+        now = other.get(name, "")
+        by_name = now not in ("", text) and not (text in theirs and now in ours)
+        if name in given or by_name:
+            found[name] = f"initializer {name}"
+        else:
+            found[name] = text if text in theirs else f"another {text.split(']')[0]}]"
+    return found
+
+
+def _initializers(
+    a: tuple[Mapping[str, str], Mapping[str, str]], b: tuple[Mapping[str, str], Mapping[str, str]]
+) -> tuple[Change, ...]:
+    """What differs of texts, each with its leaves: what counts by its content may have another name."""
+    left_a = {n: t for n, t in a[0].items() if b[0].get(n) != t}
+    left_b = {n: t for n, t in b[0].items() if a[0].get(n) != t}
+    renamed = Counter(t for n, t in left_a.items() if a[1][n] == t) & Counter(
+        t for n, t in left_b.items() if b[1][n] == t
+    )
+    return compared("initializer", _without(left_a, a[1], renamed), _without(left_b, b[1], renamed))
+
+
+def _without(left: Mapping[str, str], leaves: Mapping[str, str], renamed: Counter[str]) -> dict[str, str]:
+    spent = Counter(renamed)
+    found: dict[str, str] = {}
+    for name, text in left.items():
+        if leaves[name] == text and spent[text] > 0:
+            spent[text] -= 1
+        else:
+            found[name] = text
+    return found
 
 
 def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
@@ -84,62 +134,13 @@ def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
             yield from _nodes(inner.node)
 
 
-def _operators(model: ModelProto) -> Counter[str]:
+def _operators(model: ModelProto) -> dict[str, str]:
     counts = Counter(operator_name(n) for n in _nodes(model.graph.node))
     for f in model.functions:
         # a body belongs to its function; what a fused node holds is listed under the function
-        if f.domain != "ai.ascendfuse":
+        if f.domain != FUSED_DOMAIN:
             counts.update(operator_name(n) for n in _nodes(f.node))
-    return counts
-
-
-def _dims(shape: Iterable[TensorShapeProto.Dimension]) -> str:
-    return ", ".join(str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in shape)
-
-
-def _type(proto: TypeProto) -> str:
-    if proto.HasField("tensor_type"):
-        t = proto.tensor_type
-        name = TensorProto.DataType.Name(t.elem_type).lower()
-        return f"{name}[{_dims(t.shape.dim)}]" if t.HasField("shape") else f"{name}[...]"
-    if proto.HasField("sequence_type"):
-        return f"sequence({_type(proto.sequence_type.elem_type)})"
-    if proto.HasField("optional_type"):
-        return f"optional({_type(proto.optional_type.elem_type)})"
-    if proto.HasField("map_type"):
-        key = TensorProto.DataType.Name(proto.map_type.key_type).lower()
-        return f"map({key}, {_type(proto.map_type.value_type)})"
-    return proto.WhichOneof("value") or "unknown"
-
-
-def _typed(values: Iterable[ValueInfoProto]) -> dict[str, str]:
-    return {v.name: _type(v.type) for v in values}
-
-
-def _contract(graph: GraphProto) -> tuple[dict[str, str], dict[str, str]]:
-    held = {t.name for t in graph.initializer}
-    # IR 3 lists every initializer among the inputs; a caller need not give those
-    return _typed(v for v in graph.input if v.name not in held), _typed(graph.output)
-
-
-def _compare(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Change, ...]:
-    names = dict.fromkeys([*a, *b])
-    return tuple(Change(kind, n, a.get(n, ""), b.get(n, "")) for n in names if a.get(n) != b.get(n))
-
-
-def _optional(model: ModelProto) -> dict[str, str]:
-    """Initializers that a caller may replace; before IR 4 all are inputs and constants all the same."""
-    if model.ir_version < 4:
-        return {}
-    held = {t.name for t in model.graph.initializer}
-    return _typed(v for v in model.graph.input if v.name in held)
-
-
-def _order(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Change, ...]:
-    """Inputs and outputs are bound by position in some runtimes."""
-    if set(a) == set(b) and list(a) != list(b):
-        return (Change(f"{kind} order", "", ", ".join(a), ", ".join(b)),)
-    return ()
+    return {name: str(n) for name, n in sorted(counts.items())}
 
 
 def _opsets(model: ModelProto) -> dict[str, str]:
@@ -155,103 +156,26 @@ def _functions(model: ModelProto, digests: OutputDigests) -> dict[str, str]:
     }
 
 
-def _external(tensor: TensorProto, folder: Path) -> str:
-    entry = {e.key: e.value for e in tensor.external_data}
-    # links are followed, so that a weight reached by two names is one weight
-    where = os.path.realpath(folder / entry.get("location", ""))
-    return f"external {where} offset {entry.get('offset', '0')} length {entry.get('length', 'rest')}"
+def _sparse(graph: GraphProto) -> dict[str, str]:
+    return {
+        t.values.name: f"sparse {type_text(t.values)} sha256 "
+        + hashlib.sha256(t.SerializeToString(deterministic=True)).hexdigest()[:16]
+        for t in graph.sparse_initializer
+    }
 
 
-def _content(tensor: TensorProto, folder: Path) -> str:
-    head = f"{TensorProto.DataType.Name(tensor.data_type).lower()}[{', '.join(map(str, tensor.dims))}]"
-    if tensor.data_location == TensorProto.EXTERNAL:
-        return f"{head} {_external(tensor, folder)}"
-    if tensor.HasField("raw_data"):
-        held = tensor.raw_data
-    elif tensor.data_type == TensorProto.STRING:
-        held = b"".join(len(s).to_bytes(8, "little") + s for s in tensor.string_data)
-    else:
-        held = numpy_helper.to_array(tensor).tobytes()
-    return f"{head} sha256 {hashlib.sha256(held).hexdigest()[:16]}"
-
-
-def _initializers(graph: GraphProto, folder: Path) -> dict[str, str]:
-    held = {t.name: _content(t, folder) for t in graph.initializer}
-    for t in graph.sparse_initializer:
-        digest = hashlib.sha256(t.SerializeToString(deterministic=True)).hexdigest()[:16]
-        held[t.values.name] = f"sparse sha256 {digest}"
-    return held
-
-
-def _side(path: Path, model: ModelProto) -> Side:
-    return Side(
-        path=str(path),
+def _counts(model: ModelProto) -> Counts:
+    dense = model.graph.initializer
+    return Counts(
         nodes=sum(1 for _ in _nodes(model.graph.node)),
         launches=sum(launch_counts(model).values()),
         functions=len(model.functions),
-        initializers=len(model.graph.initializer) + len(model.graph.sparse_initializer),
+        initializers=len(dense) + len(model.graph.sparse_initializer),
+        initializer_bytes=sum(max(size_bytes(t), 0) for t in dense),
     )
-
-
-def _counted(model: ModelProto) -> dict[str, str]:
-    return {name: str(n) for name, n in sorted(_operators(model).items())}
 
 
 def _computation(a: OutputDigests, b: OutputDigests) -> tuple[Change, ...]:
     first, second = a.outputs(), b.outputs()
     common = [name for name in first if name in second and first[name] != second[name]]
     return tuple(Change("computation", n, first[n].hex()[:12], second[n].hex()[:12]) for n in common)
-
-
-def difference(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Difference:
-    """What differs between two model files. Raises ModelError for a file that is no model."""
-    path_a, path_b = Path(a), Path(b)
-    model_a, model_b = read_model(path_a), read_model(path_b)
-    digests_a, digests_b = OutputDigests(model_a), OutputDigests(model_b)
-    inputs_a, outputs_a = _contract(model_a.graph)
-    inputs_b, outputs_b = _contract(model_b.graph)
-    interface = (
-        *_compare("input", inputs_a, inputs_b),
-        *_order("input", inputs_a, inputs_b),
-        *_compare("optional input", _optional(model_a), _optional(model_b)),
-        *_compare("output", outputs_a, outputs_b),
-        *_order("output", outputs_a, outputs_b),
-    )
-    return Difference(
-        a=_side(path_a, model_a),
-        b=_side(path_b, model_b),
-        operators=_compare("operator", _counted(model_a), _counted(model_b)),
-        interface=interface,
-        opsets=_compare("opset", _opsets(model_a), _opsets(model_b)),
-        functions=_compare("function", _functions(model_a, digests_a), _functions(model_b, digests_b)),
-        initializers=_compare(
-            "initializer",
-            _initializers(model_a.graph, path_a.parent),
-            _initializers(model_b.graph, path_b.parent),
-        ),
-        computation=_computation(digests_a, digests_b),
-    )
-
-
-def to_json(d: Difference) -> dict[str, object]:
-    """The difference as `ascend-fuse/difference/1`."""
-
-    def listed(changes: tuple[Change, ...]) -> list[dict[str, str]]:
-        return [{"kind": c.kind, "name": c.name, "before": c.before, "after": c.after} for c in changes]
-
-    def side(s: Side) -> dict[str, object]:
-        return {"path": s.path, "nodes": s.nodes, "launches": s.launches, "functions": s.functions,
-                "initializers": s.initializers}  # fmt: skip
-
-    return {
-        "schema": SCHEMA,
-        "same": d.is_same,
-        "a": side(d.a),
-        "b": side(d.b),
-        "interface": listed(d.interface),
-        "opsets": listed(d.opsets),
-        "operators": listed(d.operators),
-        "functions": listed(d.functions),
-        "initializers": listed(d.initializers),
-        "computation": listed(d.computation),
-    }

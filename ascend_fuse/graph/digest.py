@@ -33,21 +33,26 @@ def _attribute(attribute: AttributeProto) -> bytes:
 
 
 class OutputDigests:
-    """Digests over one model; a function's body is part of each of its calls."""
+    """Digests over one model; a function's body is part of each of its calls.
 
-    def __init__(self, model: ModelProto) -> None:
+    `initializers`: what those of the main graph are, where that is not their names.
+    """
+
+    def __init__(self, model: ModelProto, initializers: Mapping[str, str] | None = None) -> None:
         self._model = model
+        self._initializers = initializers or {}
         self._functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self._bodies: dict[FunctionKey, Digest] = {}
 
     def outputs(self) -> Mapping[str, Digest]:
-        """Output name → digest of the computation; inputs and initializers count by name, not by value."""
+        """Output name → digest of the computation; inputs count by name."""
         return self._graph(self._model.graph, ChainMap())
 
     def _graph(self, graph: GraphProto, outer: ChainMap[str, Digest]) -> Mapping[str, Digest]:
         named = [t.name for t in graph.initializer]
         named += [t.values.name for t in graph.sparse_initializer]
-        known = {name: _hash(b"initializer", name.encode()) for name in named}
+        told = self._initializers if graph is self._model.graph else {}
+        known = {name: _hash(b"initializer", told.get(name, name).encode()) for name in named}
         for position, v in enumerate(graph.input):
             # the inputs of a subgraph are bound by position, those of the model by name
             label = v.name if graph is self._model.graph else f"#{position}"

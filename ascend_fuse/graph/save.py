@@ -12,7 +12,7 @@ from onnx import ModelProto
 
 from ascend_fuse.error import ModelError, UsageError
 from ascend_fuse.graph.data_file import Placing, copy, link
-from ascend_fuse.graph.target import temporary_prefix, uninterrupted
+from ascend_fuse.graph.target import PART, temporary_prefix, uninterrupted
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def _staged(target: Path) -> Generator[Path]:
     name = ""
     try:
         with uninterrupted():
-            handle, name = tempfile.mkstemp(prefix=temporary_prefix(target), suffix=".part", dir=target.parent)
+            handle, name = tempfile.mkstemp(prefix=temporary_prefix(target), suffix=PART, dir=target.parent)
             os.close(handle)
         yield Path(name)
     finally:

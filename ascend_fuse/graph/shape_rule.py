@@ -119,19 +119,20 @@ def _range(s: Shapes) -> Result:
     return (TensorType(s.dtype(0), (add(limit, neg(start)),)),)
 
 
-_TO_BOOL = frozenset(("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN"))
+_TO_BOOL = frozenset("Equal Less Greater LessOrEqual GreaterOrEqual And Or Xor Not IsNaN IsInf".split())
 _MAPS = (
     "Add Sub Mul Div Pow Min Max Mod And Or Xor Equal Less Greater LessOrEqual GreaterOrEqual Where Sum "
-    "Mean PRelu Not IsNaN"
+    "Mean PRelu Not IsNaN IsInf BitwiseAnd BitwiseOr BitwiseXor BitwiseNot"
 ).split()
 _SAMES = (
-    "Identity Abs Neg Sqrt Exp Log Sin Cos Tan Tanh Sigmoid Erf Relu Reciprocal Floor Ceil Round Sign "
+    "Identity Abs Neg Sqrt Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh "
+    "Acosh Atanh Sigmoid Erf Relu Reciprocal Floor Ceil Round Sign "
     "Gelu Softmax LogSoftmax Hardmax Elu Selu Celu LeakyRelu HardSigmoid HardSwish Mish Softplus Softsign "
     "ThresholdedRelu Clip BatchNormalization InstanceNormalization GroupNormalization RMSNormalization "
-    "LpNormalization Trilu CumSum"
+    "LpNormalization MeanVarianceNormalization RotaryEmbedding Trilu CumSum"
 ).split()
 _REDUCES = (
-    "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp"
+    "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp"
 ).split()
 RULES: Mapping[str, Callable[[Shapes], Result]] = {
     **MOVEMENTS,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from onnx import GraphProto, TensorProto
 
+from ascend_fuse.error import UsageError
 from ascend_fuse.graph.dim import Dim, Sym
 
 BATCH, SEQUENCE, OTHER = 1, 128, 64  # docs/design/0003: the documented defaults
@@ -80,3 +81,13 @@ class Sizes(Mapping[str, int]):
 def symbols(dims: Iterable[Dim]) -> frozenset[str]:
     """The names in some sizes."""
     return frozenset(s for d in dims if isinstance(d, Sym) for s in d.symbols)
+
+
+def check_sizes(dims: Mapping[str, int], declared: Collection[str], where: str = "--dim") -> None:
+    """Raises UsageError for a size that no input declares or that is not positive."""
+    for name, size in dims.items():
+        if name not in declared:
+            known = ", ".join(sorted(declared)) or "none"
+            raise UsageError(f"no size is called {name!r}", where=where, do=f"the model's are: {known}")
+        if size < 1:
+            raise UsageError(f"{name}={size}", where=where, do="give a positive number")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ascend_fuse.error import UsageError
 
+PART = ".part"  # how temporary files end
 NAME_KEPT = 40  # characters of a file's name in that of its temporary: the longest allowed name stays allowed
 
 

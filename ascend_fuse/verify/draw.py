@@ -1,4 +1,4 @@
-"""The keep masks that the kernels draw in the first run of a session, for the reference (kernels/runtime/random.h)."""
+"""What the kernels draw in the first run of a session, for the reference (kernels/runtime/random.h)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ascend_fuse.program.evaluate import Run
-from ascend_fuse.program.philox import keep_mask
+from ascend_fuse.program.philox import keep_mask, uniform
 from ascend_fuse.program.program import Program
 from ascend_fuse.verify.feed import Array
 
@@ -30,17 +30,19 @@ def node_key(session_key: int, node: str) -> int:
     return key
 
 
-def drawn_masks(program: Program, arrays: Sequence[Array], node: str, session_key: int) -> dict[str, Array]:
-    """The mask of each `random_keep` line by its name, for inputs in the order of the `in` lines."""
-    lines = [line for line in program.instrs if line.op == "random_keep"]
-    if not lines:
+def drawn(program: Program, arrays: Sequence[Array], node: str, session_key: int) -> dict[str, Array]:
+    """The mask or numbers of each line that draws, by its name, for inputs in the order of the `in` lines."""
+    if not program.draws:
         return {}
     run = Run(program, {})
     run.bind(arrays)
     found: dict[str, Array] = {}
-    for k, line in enumerate(lines):
+    for k, line in enumerate(program.draws):
         seed = line.attributes.get("seed")
         key = node_key(session_key, node) ^ k if seed is None else int(seed) & _WORD
-        ratio = float(np.float32(float(line.attributes["ratio"])))
-        found[line.name] = keep_mask(run.shape(line.type.extents), ratio, key, 0)
+        shape = run.shape(line.type.extents)
+        if line.op == "random_uniform":
+            found[line.name] = uniform(shape, key, 0)
+        else:
+            found[line.name] = keep_mask(shape, float(np.float32(float(line.attributes["ratio"]))), key, 0)
     return found

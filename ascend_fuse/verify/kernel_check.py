@@ -9,7 +9,7 @@ import numpy as np
 
 from ascend_fuse.program.bound import bounds, distance, outside
 from ascend_fuse.program.text import parse_program
-from ascend_fuse.verify.draw import drawn_masks
+from ascend_fuse.verify.draw import drawn
 from ascend_fuse.verify.exposed import FusedNode
 from ascend_fuse.verify.feed import Array
 from ascend_fuse.verify.kernel_result import NodeCheck, OutputCheck
@@ -27,7 +27,7 @@ def check_node(
     """
     program = parse_program(fused.program)
     read = [values[n] for n in fused.node.input]
-    wanted = bounds(program, read, drawn_masks(program, read, fused.name, session_key), saturates)
+    wanted = bounds(program, read, drawn(program, read, fused.name, session_key), saturates)
     errors: dict[str, Array] = {}
     beyond = free = elements = 0
     share = largest = 0.0

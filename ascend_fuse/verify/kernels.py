@@ -39,15 +39,15 @@ def verify_kernels(
     """
     path_a, path_b = Path(path_a), Path(path_b)
     model_a, model_b = _load(path_a), _load(path_b)
-    feed, reference = _reference(path_a, make_feed(model_a, sizes or {}, seed))
-    check = _Check(path_b, model_b, ready, feed)
+    feed, wanted = reference(path_a, make_feed(model_a, sizes or {}, seed))
+    check = KernelCheck(path_b, model_b, ready, feed)
     notes: list[str] = []
     drawn = len(random_nodes(model_a))
     found, after = check.whole()
     nodes = check.nodes()
     if drawn:
         notes.append(f"{drawn} nodes draw random numbers: outputs are not compared, fused nodes are")
-    outputs = () if drawn else check.outputs(reference, found)
+    outputs = () if drawn else check.outputs(wanted, found)
     before = _each_alone(path_a, model_a, ready, feed)
     if check.left:
         notes.append(f"left to the CPU provider, as the kernels do not run them: {', '.join(check.left)}")
@@ -63,16 +63,16 @@ def _load(path: Path) -> onnx.ModelProto:
     return model
 
 
-def _reference(path: Path, feed: Feed) -> tuple[Feed, dict[str, Any]]:
+def reference(path: Path, feed: Feed) -> tuple[Feed, dict[str, Any]]:
     """The original's outputs on the inputs, with zeros for integers where the drawn ones are refused."""
     runner = Runner(path, str(path))
     try:
         return feed, runner.run(feed.values)
     except VerificationError as e:
         if feed.integers:
-            return _reference(path, replace(feed.zeroed(), integers=()))
-        do = "give sizes that it takes by --dim"
-        raise UsageError(f"the original does not run on drawn inputs: {e.what}", where=str(path), do=do) from e
+            return reference(path, replace(feed.zeroed(), integers=()))
+        do = "give sizes that it takes by --dim, or other inputs"
+        raise UsageError(f"the original does not run on these inputs: {e.what}", where=str(path), do=do) from e
 
 
 def _each_alone(path: Path, model: onnx.ModelProto, ready: Preparation, feed: Feed) -> Traffic:
@@ -84,7 +84,7 @@ def _each_alone(path: Path, model: onnx.ModelProto, ready: Preparation, feed: Fe
     return runner.traffic()
 
 
-class _Check:
+class KernelCheck:
     """The fused model, run through the kernels and on the CPU."""
 
     def __init__(self, path: Path, model: onnx.ModelProto, ready: Preparation, feed: Feed) -> None:

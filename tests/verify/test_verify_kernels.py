@@ -103,7 +103,8 @@ def test_masks_that_kernels_drew_go_into_the_reference(tmp_path: Path) -> None:
 def test_where_a_bound_says_nothing_outputs_bear_what_came(tmp_path: Path) -> None:
     """A root at zero may be no number beside it, and so the whole row behind it may be anything."""
     text = """<ir_version: 8, opset_import: ["" : 13]>
-    g (float[b,70] x) => (float[b,70] y) { a = Relu(x)
+    g (float[b,70] x) => (float[b,70] y) { r = Relu(x)
+     a = Mul(r, r)
      t = Sqrt(a)
      y = Softmax<axis=-1>(t) }"""
     path = written(text, tmp_path)
@@ -155,6 +156,13 @@ def test_the_command_and_its_json(layer: Path, capsys: pytest.CaptureFixture[str
     assert document["kernels"]["after"]["launches"] == len(document["kernels"]["nodes"])
     assert app_main(["verify", str(layer), str(out), "--kernels", "--dim", "batch=3"]) == 0
     assert "within their bounds" in capsys.readouterr().out
+
+
+def test_a_model_without_fused_nodes_is_told_so(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app_main(["verify", str(layer), str(layer), "--kernels", "--dim", "batch=3"]) == 0
+    told = capsys.readouterr().out
+    assert "the main graph has no fused node that they run, so none was compared." in told
+    assert "within their bounds" not in told
 
 
 def test_optimize_verifies_through_the_kernels(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
