@@ -14,7 +14,9 @@ from ascend_fuse.error import ModelError, UsageError
 from ascend_fuse.graph.load import external_files, read_model
 from ascend_fuse.graph.save import write_texts
 from ascend_fuse.graph.target import check_apart, check_file
+from ascend_fuse.leftover import leftovers, remove
 from ascend_fuse.preparation import prepare
+from ascend_fuse.shard import Shard, Share, file_bytes, part, share
 from ascend_fuse.task import Task, check
 from ascend_fuse.worker import Outcome, run_all
 
@@ -25,11 +27,15 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What became of each model, in the order of the inputs; `interrupted` when those that lack were not begun."""
+    """What became of each model, in the order of the inputs; `interrupted` when those that lack were not begun.
+
+    `share`: of how many models these are one shard, None when they are all.
+    """
 
     outcomes: tuple[Outcome, ...]
     interrupted: bool = False
     absent_sizes: tuple[str, ...] = ()  # sizes that were given and that none of the models has
+    share: Share | None = None
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -55,13 +61,15 @@ def optimize_all(
     output: str | os.PathLike[str] | None = None,
     in_place: bool = False,
     reports: Sequence[str | os.PathLike[str]] = (),
+    shard: Shard | None = None,
     progress: Told | None = None,
 ) -> Batch:
     """Fuse models, and every *.onnx under folders, into the folder `output`, or each in its place.
 
     A folder's models keep their relative paths. One bad model does not stop the others: its error is in its outcome.
     `settings.jobs` processes share the work (a script that asks for several needs the usual
-    `if __name__ == "__main__"`). `reports` are written at the end, for all models together.
+    `if __name__ == "__main__"`), or the workers of `settings.scheduler`. With `shard` it is that part of the models.
+    `reports` are written at the end, for all models together.
     Raises UsageError for what can be refused before anything runs, such as two inputs with one output.
     """
     settings = settings or Settings()
@@ -82,10 +90,16 @@ def optimize_all(
     try:
         moved = {k: _moved(task) for k, task in enumerate(tasks)}
         _check(tasks, moved, files)
-        outcomes, interrupted = run_all(_groups(tasks, moved), settings, ready, progress or _silent)
+        groups, whole = _shared(_groups(tasks, moved), folder, shard)
+        touched = [p for k, task in enumerate(tasks) for p in (*_ends(task), *(there for there, _ in moved[k]))]
+        before = leftovers(touched)
+        outcomes, interrupted = run_all(groups, settings, ready, progress or _silent)
+        if not interrupted:  # else a worker of a scheduler may still be writing
+            remove(leftovers(touched) - before)
         order = {_ends(task)[1]: k for k, task in enumerate(tasks)}
         outcomes = tuple(sorted(outcomes, key=lambda o: order[o.source]))
-        batch = Batch(outcomes, interrupted, () if interrupted else _absent(settings, outcomes))
+        lacking = () if interrupted or whole else absent(settings, outcomes)
+        batch = Batch(outcomes, interrupted, lacking, whole)
         if not interrupted:
             _report(batch, files)
         return batch
@@ -131,7 +145,7 @@ def _check(tasks: Sequence[Task], moved: Mapping[int, Files], reports: Sequence[
     from ascend_fuse.report.render import format_of
 
     for path in reports:
-        format_of(path)
+        format_of(path, findings=True)
         check_file(path, "report")
     written: dict[Path, Path] = {}
     for k, task in enumerate(tasks):
@@ -184,6 +198,24 @@ def _groups(tasks: Sequence[Task], moved: Mapping[int, Files]) -> list[tuple[Tas
     return [tuple(tasks[k] for k in sorted(group)) for group in groups]
 
 
+def _shared(
+    groups: list[tuple[Task, ...]], output: Path | None, shard: Shard | None
+) -> tuple[list[tuple[Task, ...]], Share | None]:
+    """The groups of the shard, and what that is of the whole; all of them without one."""
+    if shard is None:
+        return groups, None
+    sized = [[_sized(task, output) for task in group] for group in groups]
+    mine = part(sized, shard)
+    return [group for k, group in enumerate(groups) if k in mine], share(sized, shard)
+
+
+def _sized(task: Task, output: Path | None) -> tuple[str, int]:
+    """The model by a name that does not depend on where the output is, and its bytes."""
+    target, source = _ends(task)
+    name = source if output is None else target.relative_to(output)
+    return name.as_posix(), file_bytes(source)
+
+
 def _make_folders(targets: Iterable[Path]) -> list[Path]:
     """Creates the folders that lack, outermost first; which they were. Raises UsageError."""
     made: list[Path] = []
@@ -207,7 +239,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def _absent(settings: Settings, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+def absent(settings: Settings, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """The sizes that none of the models has, as far as any could be read."""
     plans = [o.plan for o in outcomes if o.plan is not None]
     return tuple(name for name in settings.dims if plans and not any(name in p.dims for p in plans))
@@ -218,4 +250,4 @@ def _report(batch: Batch, reports: Sequence[Path]) -> None:
     from ascend_fuse.report.render import format_of, render_page
 
     page = batch_page(batch, in_full=True)
-    write_texts([(path, render_page(page, format_of(path))) for path in reports], lambda: None)
+    write_texts([(path, render_page(page, format_of(path, findings=True))) for path in reports], lambda: None)

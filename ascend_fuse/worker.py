@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ascend_fuse.config import Settings
 from ascend_fuse.error import AscendFuseError, InternalError, VerificationError
+from ascend_fuse.growth import Growth
 from ascend_fuse.plan import Plan
 from ascend_fuse.preparation import Preparation, prepare
 from ascend_fuse.task import Task, carry_out
@@ -41,7 +42,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one model: its plan or its failure; `path` is where it was written, if it was."""
+    """What became of one model: its plan or its failure; `path` is where it was written, if it was.
+
+    `growth` is from its file's size to the fused model's.
+    """
 
     source: Path
     path: Path | None = None
@@ -50,6 +54,8 @@ class Outcome:
     notes: tuple[str, ...] = ()
     unchanged: bool = False
     error: Failure | None = None
+    growth: Growth | None = None
+    cached: bool = False
 
 
 def run_all(
@@ -60,10 +66,15 @@ def run_all(
     `settings` are those of all tasks, and `ready` is what they give.
     """
     told = _counted(told, sum(map(len, groups)))
-    if settings.jobs == 1 or len(groups) < 2:
+    if settings.scheduler and groups:
+        from ascend_fuse.fleet import run_on
+
+        found, interrupted = run_on(groups, settings, told)
+    elif settings.jobs == 1 or len(groups) < 2:
         done, interrupted = _carry_out([task for group in groups for task in group], ready, told)
         return tuple(done), interrupted
-    found, interrupted = _apart(groups, settings, told)
+    else:
+        found, interrupted = _apart(groups, settings, told)
     for k, group in enumerate(groups):
         if k not in found and not interrupted:  # the pool broke: one process for each, to see which it was
             found[k], interrupted = _singly(group, settings, told)
@@ -98,7 +109,15 @@ def run_one(task: Task, ready: Preparation) -> Outcome:
     except Exception as e:  # the boundary between models: what was not foreseen is our bug and says so
         what = f"{source}: internal error: {type(e).__name__}: {e}; please report it"
         return Outcome(source, error=Failure(" ".join(what.split()), InternalError.exit_code))
-    return Outcome(source, result.path, result.plan, result.verification, result.notes, result.unchanged)
+    return Outcome(
+        source, result.path, result.plan, result.verification, result.notes, result.unchanged, None, result.growth,
+        result.cached,
+    )  # fmt: skip
+
+
+def carry_out_group(group: Group, ready: Preparation) -> Sequence[Outcome]:
+    """The outcomes of the tasks, one after another."""
+    return [run_one(task, ready) for task in group]
 
 
 def _carry_out(tasks: Sequence[Task], ready: Preparation, told: Told) -> tuple[list[Outcome], bool]:
