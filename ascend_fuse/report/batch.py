@@ -10,6 +10,7 @@ from ascend_fuse import __version__
 from ascend_fuse.plan import Totals
 from ascend_fuse.report import quantity
 from ascend_fuse.report.fusion import fusion_page
+from ascend_fuse.report.outcome import outcome_findings, outcome_suite
 from ascend_fuse.report.page import Page, Section, Table
 from ascend_fuse.report.verification import summary, verification_json
 
@@ -28,12 +29,33 @@ def batch_page(batch: Batch, *, in_full: bool = False) -> Page:
         sections.append(Section("Errors", batch.errors, in_text=in_full))
     if in_full:
         for outcome in batch.outcomes:
-            sections += _model(outcome)
+            sections += model_sections(outcome)
     document: Mapping[str, object] = {
         "schema": SCHEMA, "tool": __version__, "interrupted": batch.interrupted, "exit_code": batch.exit_code,
-        "absent_sizes": list(batch.absent_sizes), "models": [_json(o) for o in batch.outcomes],
+        "absent_sizes": list(batch.absent_sizes), "shard": share_json(batch),
+        "models": [outcome_json(o) for o in batch.outcomes],
     }  # fmt: skip
-    return Page("ascend-fuse: fusion of several models", tuple(sections), document)
+    findings = tuple(f for o in batch.outcomes for f in outcome_findings(o))
+    suites = tuple(map(outcome_suite, batch.outcomes))
+    return Page("ascend-fuse: fusion of several models", tuple(sections), document, findings, suites)
+
+
+def share_line(batch: Batch) -> str:
+    """What shard it is, with a blank before; "" for a whole."""
+    found = batch.share
+    if found is None:
+        return ""
+    models = quantity.counted(found.models, "model")
+    return f" Shard {found.shard} of {models} (listing {found.digest}, the same for every shard)."
+
+
+def share_json(batch: Batch) -> dict[str, object] | None:
+    """The key `shard` of a document."""
+    found = batch.share
+    if found is None:
+        return None
+    shard = found.shard
+    return {"index": shard.index, "count": shard.count, "models": found.models, "digest": found.digest}
 
 
 def _lines(batch: Batch) -> tuple[str, ...]:
@@ -42,8 +64,11 @@ def _lines(batch: Batch) -> tuple[str, ...]:
     failed = len(batch.outcomes) - done
     models = quantity.counted(done, "model")
     line = f"{models} done, {quantity.count(failed)} failed; {quantity.count(written)} written."
+    if cached := sum(o.cached for o in batch.outcomes):
+        line += f" {quantity.count(cached)} from the cache."
     if batch.interrupted:
         line += " Interrupted: the others were not begun, or not finished and left no file."
+    line += share_line(batch)
     return (line, "Times are estimates of the cost model for the chip, not measurements.")
 
 
@@ -61,6 +86,7 @@ def _table(outcomes: tuple[Outcome, ...]) -> Table | None:
 
 def _row(o: Outcome) -> tuple[str, ...]:
     name, verified = str(o.source), ", verified" if o.verification is not None else ""
+    verified += ", from the cache" if o.cached else ""
     if o.error is not None:
         return (name, "", "", "", "", "", f"failed ({o.error.exit_code})")
     if o.plan is None:
@@ -82,7 +108,8 @@ def _change(before: Totals, after: Totals) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _model(o: Outcome) -> list[Section]:
+def model_sections(o: Outcome) -> list[Section]:
+    """The sections of the model's own report, each with the model in its title; none without a plan."""
     if o.plan is None:
         return []
     page = fusion_page(o.plan, o.notes)
@@ -93,11 +120,12 @@ def _model(o: Outcome) -> list[Section]:
     return found
 
 
-def _json(o: Outcome) -> dict[str, object]:
+def outcome_json(o: Outcome) -> dict[str, object]:
+    """One of `models` in `ascend-fuse/batch/1`."""
     verification = None if o.verification is None else verification_json(o.verification)
     plan = None if o.plan is None else fusion_page(o.plan, o.notes, verification).document
     error = None if o.error is None else {"what": o.error.what, "exit_code": o.error.exit_code}
     return {
         "model": str(o.source), "output": None if o.path is None else str(o.path), "unchanged": o.unchanged,
-        "error": error, "verification": verification, "notes": list(o.notes), "plan": plan,
+        "cached": o.cached, "error": error, "verification": verification, "notes": list(o.notes), "plan": plan,
     }  # fmt: skip

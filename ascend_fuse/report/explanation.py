@@ -23,19 +23,16 @@ from ascend_fuse.plan import (
     rounded,
     to_json,
 )
-from ascend_fuse.reason import CODES
-from ascend_fuse.report import quantity
-from ascend_fuse.report.advice import ADVICE
+from ascend_fuse.report.candidate import alike, candidate
 from ascend_fuse.report.detail import detail_json, detail_sections
-from ascend_fuse.report.fusion import context, located
-from ascend_fuse.report.page import Page, Section, Table
-from ascend_fuse.report.verdict import tiling_line
+from ascend_fuse.report.fusion import context
+from ascend_fuse.report.miss import advice, each_miss
+from ascend_fuse.report.page import Page, Section, Table, located
 
 if TYPE_CHECKING:
     from ascend_fuse.survey import Swept
 
 SCHEMA = "ascend-fuse/explanation/1"
-NAMES_SHOWN = 12  # of the nodes of one region, and of the fused nodes that share one
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +86,9 @@ def explanation_page(
     found = bool(regions or misses or cleanups)
     notes = (*notes, *(line for name in wanted.nodes for line in _said(plan, name, others)))
     head = Section("", (f"{model}: {context(plan)[0]}", *context(plan)[1:], *notes))
-    sections = [head, *(_candidate(k, g) for k, g in enumerate(_alike(regions), start=1))]
+    sections = [head, *(candidate(k, g) for k, g in enumerate(alike(regions), start=1))]
     if misses:
-        sections += [_misses(misses), _advice(misses)]
+        sections += [each_miss(misses), advice(misses)]
     sections += (section for e in judged for section in detail_sections(e))
     if cleanups:
         sections.append(_cleanups(cleanups))
@@ -132,66 +129,3 @@ def _cleanups(found: Sequence[Cleanup]) -> Section:
     rows = tuple((c.rule, located(c.graph, c.node), c.what) for c in found)
     line = "Nodes that went before fusion, and what took their place; --no-cleanup keeps them."
     return Section("Cleanups", (line,), Table(("rule", "node", "what"), rows))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {quantity.count(len(names) - NAMES_SHOWN)} more" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(names[:NAMES_SHOWN]) + more
-
-
-def _spanned(r: Region) -> str:
-    """The fused node with the first and last that it replaces: which of several it is."""
-    return f"{r.name} ({r.names[0]} … {r.names[-1]})" if r.names else r.name
-
-
-def _alike(regions: Sequence[Region]) -> list[list[Region]]:
-    """The regions that differ in their nodes alone, in the order of the first."""
-    found: dict[tuple[object, ...], list[Region]] = {}
-    for r in regions:
-        key = (r.graph, r.op_type, r.rules, r.program, tuple(r.sizes.items()), r.tiling, r.figures)
-        found.setdefault(key, []).append(r)
-    return list(found.values())
-
-
-def _candidate(number: int, regions: Sequence[Region]) -> Section:
-    """One candidate; equal ones (of several layers, say) share the section."""
-    r = regions[0]
-    f = r.figures
-    times = f", {quantity.count(len(regions))} times" if len(regions) > 1 else ""
-    where = f" in {r.graph}" if r.graph else ""
-    lines = [
-        f"Nodes: {_listed(r.names)}.",
-        f"Fused: {_listed([_spanned(q) if len(regions) > 1 else q.name for q in regions])}; {r.op_type}.",
-        f"Bound by {'launch and heads' if f.bound == 'launch' else f.bound}; "
-        f"{quantity.portion(f.assumed_share)} of the estimate rests on assumed figures.",
-        tiling_line(r.tiling),
-    ]
-    if r.sizes:
-        lines.append(f"Sizes: {', '.join(f'{name}={n}' for name, n in r.sizes.items())}.")
-    b, a = f.before, f.after
-    rows = (
-        ("launches", quantity.count(b.launches), quantity.count(a.launches)),
-        ("HBM traffic", quantity.size(b.hbm_bytes), quantity.size(a.hbm_bytes)),
-        ("estimated time", quantity.spent(b), quantity.time(a.time_us)),
-        *((("measured", quantity.measured(b), ""),) if b.measured else ()),
-    )
-    table = Table(("of one", "before", "after"), rows, frozenset({"before", "after"}))
-    title = f"{number}. {r.label} by {', '.join(r.rules)}, {r.family}{where}{times}"
-    return Section(title, tuple(lines), table, r.program)
-
-
-def _misses(found: Sequence[NearMiss]) -> Section:
-    rows = tuple(
-        (located(m.graph, m.name), m.op, m.miss.code, m.miss.rule, m.miss.message, quantity.figures(m.miss.figures),
-         quantity.spent(m.cost))
-        for m in found
-    )  # fmt: skip
-    columns = ("node", "operator", "reason", "rule", "because", "figures", "estimated time")
-    line = "A near miss of a rule names it; the last node of an idiom stands for all of its nodes."
-    return Section("Not fused", (line,), Table(columns, rows, frozenset({"estimated time"})))
-
-
-def _advice(found: Sequence[NearMiss]) -> Section:
-    codes = dict.fromkeys(m.miss.code for m in found)
-    rows = tuple((code, CODES[code], ADVICE[code]) for code in codes)
-    return Section("What to do", (), Table(("reason", "meaning", "what to do"), rows))

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ascend_fuse.graph.size import OTHER
 from ascend_fuse.measurement import CPU
-from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals, to_json
+from ascend_fuse.plan import Cleanup, Plan, Region, Totals, to_json
 from ascend_fuse.program.text import parse_program
-from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
-from ascend_fuse.report.page import Page, Section, Table
+from ascend_fuse.report.block import blocks_section
+from ascend_fuse.report.candidate import alike, candidate
+from ascend_fuse.report.drawing import drawing_json
+from ascend_fuse.report.miss import costliest, misses
+from ascend_fuse.report.page import Page, Section, Table, located
+from ascend_fuse.report.roofline import points, roofline_section
+
+if TYPE_CHECKING:
+    from ascend_fuse.task import Drawing
 
 ESTIMATE = (
     "Times are estimates of the cost model for this chip, not measurements; "
@@ -21,12 +30,6 @@ MEASURED = (
     "Times that are not measured are estimates of the cost model for this chip, those of fused nodes always; "
     "bytes count each launch reading its inputs and writing its outputs once."
 )
-COSTLIEST = 5
-
-
-def located(graph: str, name: str) -> str:
-    """A name with the subgraph or function that it is in: `If_3.then_branch: Add_7`."""
-    return f"{graph}: {name}" if graph else name
 
 
 def context(plan: Plan) -> tuple[str, ...]:
@@ -67,7 +70,9 @@ def summary(plan: Plan) -> Section:
         ("time, partly measured" if plan.profile_source else "estimated time", quantity.time(before.time_us),
          quantity.time(after.time_us), quantity.share(saved.time_us, before.time_us)),
     )  # fmt: skip
-    table = Table(("", "before", "after", "change"), rows, frozenset({"before", "after", "change"}))
+    pairs = ((before.launches, after.launches), (before.hbm_bytes, after.hbm_bytes), (before.time_us, after.time_us))
+    bars = tuple((1.0, a / b if b else 1.0) for b, a in pairs)  # each on a scale of its own
+    table = Table(("", "before", "after", "change"), rows, frozenset({"before", "after", "change"}), bars=bars)
     return Section("Summary", context(plan), table)
 
 
@@ -81,7 +86,9 @@ def rules(plan: Plan) -> Section:
     )  # fmt: skip
     columns = ("rule", "name", "fusions", "launches saved", "HBM saved", "estimated time saved")
     lines = ("What cleanups save is in the summary alone.",) if plan.cleanups else ()
-    return Section("Rules", lines, Table(columns, rows, frozenset(columns[2:])))
+    of_rule = {code: [r for r in plan.regions if r.rules[0] == code] for code in counts}
+    bars = tuple(_times(of_rule[code]) for code in plan.by_rule())
+    return Section("Rules", lines, Table(columns, rows, frozenset(columns[2:]), bars=bars))
 
 
 def _fusion(number: int, regions: Sequence[Region], profiled: bool) -> tuple[str, ...]:
@@ -119,7 +126,19 @@ def fusions(plan: Plan) -> Section:
     line += "; measured: launches before, and their share of the time before." if profiled else "."
     columns += ("measured",) if profiled else ()
     numeric = frozenset({"#", "count", "nodes", "estimated gain", "assumed", "measured"})
-    return Section("Fusions", (line,), Table(columns, rows, numeric))
+    table = Table(columns, rows, numeric, tuple((g[0].graph, g[0].name) for g in found), tuple(map(_times, found)))
+    each = tuple(_gaining(candidate(k, a), a[0]) for k, g in enumerate(found, start=1) for a in alike(g))
+    return Section("Fusions", (line,), table, folded=each)
+
+
+def _gaining(section: Section, r: Region) -> Section:
+    """With what one of them gains: it tells those apart that differ in sizes."""
+    gain = r.figures.before.time_us - r.figures.after.time_us
+    return replace(section, title=f"{section.title}, {quantity.time(gain)} gained by one")
+
+
+def _times(regions: Sequence[Region]) -> tuple[float, float]:
+    return sum(r.figures.before.time_us for r in regions), sum(r.figures.after.time_us for r in regions)
 
 
 def fused_nodes(plan: Plan) -> Section:
@@ -127,12 +146,17 @@ def fused_nodes(plan: Plan) -> Section:
 
     def row(number: int, r: Region) -> tuple[str, ...]:
         first, last = (r.names[0], r.names[-1]) if r.names else ("", "")
-        return str(number), *(located(r.graph, name) for name in (r.name, first, last))
+        before, after = _times([r])
+        names = (located(r.graph, name) for name in (r.name, first, last))
+        return str(number), *names, f"{before:,.1f} → {quantity.time(after)}"
 
-    rows = tuple(row(number, r) for number, g in enumerate(groups(plan.regions), start=1) for r in g)
-    columns = ("#", "fused node", "first source node", "last source node")
+    found = groups(plan.regions)
+    rows = tuple(row(number, r) for number, g in enumerate(found, start=1) for r in g)
+    columns = ("#", "fused node", "first source node", "last source node", "estimated time")
     line = "#: the row of Fusions. The JSON report lists all source nodes."
-    return Section("Fused nodes", (line,), Table(columns, rows, frozenset({"#"})))
+    shows = tuple((r.graph, r.name) for g in found for r in g)
+    bars = tuple(_times([r]) for g in found for r in g)
+    return Section("Fused nodes", (line,), Table(columns, rows, frozenset({"#", "estimated time"}), shows, bars))
 
 
 def programs(plan: Plan) -> Section:
@@ -152,66 +176,6 @@ def _computed(text: str) -> tuple[str, str]:
     moved += ["writes"] if any(o.order for o in program.outputs) else []
     moved += ["writes behind a cache"] if any(o.join for o in program.outputs) else []
     return ops, ", ".join(moved)
-
-
-def _example(miss: NearMiss) -> str:
-    where = located(miss.graph, miss.name)
-    # the operator has a column of its own
-    shown = quantity.figures({k: v for k, v in miss.miss.figures.items() if k != "op"})
-    return f"{where} ({shown})" if shown else where
-
-
-def _histogram(operators: Iterable[str]) -> str:
-    return ", ".join(f"{op} {n}" for op, n in Counter(operators).most_common())
-
-
-def _by_code(plan: Plan) -> Mapping[str, list[NearMiss]]:
-    groups: dict[str, list[NearMiss]] = {}
-    for m in plan.misses:
-        groups.setdefault(m.miss.code, []).append(m)
-    return dict(sorted(groups.items(), key=lambda pair: (-_time(pair[1]), -len(pair[1]), pair[0])))
-
-
-def _time(found: Iterable[NearMiss]) -> float:
-    """µs of the nodes, each counted once: one node may have a reason of its own and miss several idioms."""
-    return sum({(m.graph, m.node): m.cost.time_us for m in found}.values())
-
-
-def misses(plan: Plan) -> Section:
-    """What is not fused, by reason, the most expensive first, with the operators, the first node and its figures."""
-    reasons = _by_code(plan)
-    if not reasons:
-        return Section("Not fused", ("No node was refused.",))
-    rows = tuple(
-        (code, CODES[code], quantity.count(len(found)), quantity.time(_time(found)),
-         _histogram(m.op for m in found), _example(found[0]))
-        for code, found in reasons.items()
-    )  # fmt: skip
-    columns = ("reason", "meaning", "nodes", "estimated time", "operators", "for example")
-    table = Table(columns, rows, frozenset({"nodes", "estimated time"}))
-    line = (
-        "A node with several reasons counts for each. `ascend-fuse explain` lists every node, and what to do about a "
-        "reason."
-    )
-    return Section("Not fused", (line,), table)
-
-
-def costliest(plan: Plan) -> Section:
-    """Where to look next: the nodes left that take the longest, with why they were left."""
-    first: dict[tuple[str, int], NearMiss] = {}
-    for m in plan.misses:
-        first.setdefault((m.graph, m.node), m)
-    found = sorted(first.values(), key=lambda m: (-m.cost.time_us, m.graph, m.node))[:COSTLIEST]
-    rows = tuple(
-        (located(m.graph, m.name), m.op, quantity.count(m.cost.launches),
-         quantity.spent(m.cost),
-         f"{m.miss.code}: {m.miss.message}")
-        for m in found
-    )  # fmt: skip
-    columns = ("node", "operator", "launches", "estimated time", "reason")
-    line = "The last node of an idiom stands for all of its nodes."
-    table = Table(columns, rows, frozenset({"launches", "estimated time"}))
-    return Section("Most expensive of what is left", (line,), table)
 
 
 def cleanups(plan: Plan) -> Section:
@@ -245,13 +209,19 @@ def _unchanged(plan: Plan, notes: Sequence[str]) -> Section:
     return Section("", (*notes, context))
 
 
-def _sections(plan: Plan, notes: Sequence[str]) -> list[Section]:
+def _sections(plan: Plan, notes: Sequence[str], drawing: Drawing | None) -> list[Section]:
     found = [summary(plan)]
+    if drawing is not None:
+        found.append(Section("Graph", drawn="graph"))
     if plan.regions:
         found.append(rules(plan))
+    if drawing is not None:
+        found.append(blocks_section(plan, drawing.before))
     found.append(fusions(plan))
     if plan.regions:
         found += [programs(plan), fused_nodes(plan)]
+    if plan.regions and drawing is not None:
+        found.append(roofline_section(points(groups(plan.regions)), drawing.roofs))
     found.append(misses(plan))
     if plan.misses:
         found.append(costliest(plan))
@@ -263,11 +233,16 @@ def _sections(plan: Plan, notes: Sequence[str]) -> list[Section]:
 
 
 def fusion_page(
-    plan: Plan, notes: Sequence[str] = (), verification: Mapping[str, object] | None = None, name: str = ""
+    plan: Plan,
+    notes: Sequence[str] = (),
+    verification: Mapping[str, object] | None = None,
+    name: str = "",
+    drawing: Drawing | None = None,
 ) -> Page:
     """The report of one run; `verification` is what was found when both models ran, as plain data; `name`: of the
-    model that was written.
+    model that was written; `drawing`: the graphs, for pictures.
     """
-    sections = [_unchanged(plan, notes)] if plan.already_fused else _sections(plan, notes)
+    sections = [_unchanged(plan, notes)] if plan.already_fused else _sections(plan, notes, drawing)
     document = {**to_json(plan), "notes": list(notes), "verification": verification}
-    return Page(f"ascend-fuse: fusion report{name and f', {name}'}", tuple(sections), document)
+    drawn = None if drawing is None else drawing_json(plan, drawing, groups(plan.regions))
+    return Page(f"ascend-fuse: fusion report{name and f', {name}'}", tuple(sections), document, drawing=drawn)

@@ -23,17 +23,22 @@ def kernels_json(k: KernelVerification) -> dict[str, object]:
 
 def kernel_lines(k: KernelVerification) -> tuple[str, ...]:
     """What came out, in sentences."""
-    good = sum(n.ok for n in k.nodes)
-    counted = quantity.counted(len(k.nodes), "fused node")
-    verdict = f"Kernels for {k.soc} on the {k.backend}: {good} of {counted} within their bounds"
-    worst = max((n.share for n in k.nodes), default=0.0)
     return (
-        f"{verdict}, at most {100 * worst:.0f} % of one.",
+        f"Kernels for {k.soc} on the {k.backend}: {_verdict(k)}.",
         f"Launches on kernels {quantity.count(k.before.launches)} to {quantity.count(k.after.launches)}, GM bytes "
         f"{quantity.size(_moved(k.before))} to {quantity.size(_moved(k.after))} (before: each node that a kernel runs "
         f"by itself; counted, not estimated).",
         *k.notes,
     )
+
+
+def _verdict(k: KernelVerification) -> str:
+    if not k.nodes:
+        return "the main graph has no fused node that they run, so none was compared"
+    good = sum(n.ok for n in k.nodes)
+    worst = max(n.share for n in k.nodes)
+    counted = quantity.counted(len(k.nodes), "fused node")
+    return f"{good} of {counted} within their bounds, at most {100 * worst:.0f} % of one"
 
 
 def kernel_sections(k: KernelVerification) -> list[Section]:
@@ -47,7 +52,8 @@ def kernel_sections(k: KernelVerification) -> list[Section]:
             for o in k.outputs
         )  # fmt: skip
         sections.append(Section("Outputs through the kernels", (), Table(columns, rows, frozenset(columns[4:7]))))
-    sections.append(_nodes(k))
+    if k.nodes:
+        sections.append(_nodes(k))
     return sections
 
 

@@ -59,5 +59,6 @@ def render_markdown(page: Page) -> str:
     """The page as Markdown, ending in a newline."""
     lines = [f"# {escape(page.title)}"]
     for section in page.sections:
-        lines += _section(section)
+        if not section.drawn:
+            lines += _section(section)
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ascend_fuse.report.finding import Finding, Suite
     from ascend_fuse.report.picture import Picture
 
 
@@ -23,24 +24,41 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class FindingFormat(StrEnum):
+    """How the findings of a report are written for a CI system; files alone have these formats."""
+
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITLAB = "gitlab"
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`rows` have one string per column; columns named in `numeric` are right-aligned."""
+    """`rows` have one string per column; columns named in `numeric` are right-aligned.
+
+    For HTML alone, one for each row: `shows`, the graph and node that a click shows in the drawing; `bars`, a length
+    before and after, drawn to one scale beside the figures that say the same.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
+    shows: tuple[tuple[str, str], ...] = ()
+    bars: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"a row without {len(self.columns)} cells")
+        if any(extra and len(extra) != len(self.rows) for extra in (self.shows, self.bars)):
+            raise ValueError("not one for each row")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """Sentences, a picture, a table; `code` is shown verbatim. `in_text`: whether plain text has the section too.
 
-    Plain text shows no picture: the table has its figures.
+    Plain text shows no picture: the table has its figures. For HTML alone: `folded`, sections that open on a click,
+    and `drawn`, what the page's script draws there ("graph", "roofline"); a section with it is in HTML alone.
     """
 
     title: str
@@ -49,15 +67,27 @@ class Section:
     code: str = ""
     in_text: bool = True
     picture: Picture | None = None
+    folded: tuple[Section, ...] = ()
+    drawn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole report: `document` is what the JSON format prints."""
+    """A whole report: `document` is what the JSON format prints, `findings` and `suites` what formats of CI do,
+    `drawing` what the script of an HTML page draws.
+    """
 
     title: str
     sections: tuple[Section, ...]
     document: Mapping[str, object]
+    findings: tuple[Finding, ...] = ()
+    suites: tuple[Suite, ...] = ()
+    drawing: Mapping[str, object] | None = None
+
+
+def located(graph: str, name: str) -> str:
+    """A name with the subgraph or function that it is in: `If_3.then_branch: Add_7`."""
+    return f"{graph}: {name}" if graph else name
 
 
 LONGEST = 5000  # characters of a text, a little over the longest path; names in models may have millions

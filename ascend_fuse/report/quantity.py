@@ -61,3 +61,12 @@ def share(part: float, whole: float) -> str:
 def figures(values: Mapping[str, Figure]) -> str:
     """`need_bytes=1024, ub_bytes=512`; floats with four significant digits."""
     return ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in values.items())
+
+
+def rate(per_s: float, unit: str) -> str:
+    """A rate in the largest decimal unit that leaves at least 1: `1.15 TB/s`."""
+    for prefix in ("", "k", "M", "G"):
+        if abs(per_s) < 1000:
+            return f"{per_s:.3g} {prefix}{unit}"
+        per_s /= 1000
+    return f"{per_s:,.3g} T{unit}"

@@ -11,24 +11,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from ascend_fuse.error import UsageError
-from ascend_fuse.report.page import Format, Page
+from ascend_fuse.report.page import FindingFormat, Format, Page
 
 if TYPE_CHECKING:
     from ascend_fuse.task import Result
 
 FORMAT_OF_SUFFIX = {".json": Format.JSON, ".md": Format.MARKDOWN, ".html": Format.HTML, ".txt": Format.TEXT}
+# The longest ending that fits decides; GitLab's own name for its report is one.
+FINDING_FORMATS = {
+    ".sarif": FindingFormat.SARIF, ".sarif.json": FindingFormat.SARIF, ".xml": FindingFormat.JUNIT,
+    ".gitlab.json": FindingFormat.GITLAB, "gl-code-quality-report.json": FindingFormat.GITLAB,
+}  # fmt: skip
 
 
-def format_of(path: Path) -> Format:
-    """The format that the file's ending stands for. Raises UsageError for another ending."""
-    try:
-        return FORMAT_OF_SUFFIX[path.suffix.lower()]
-    except KeyError:
-        raise UsageError(
-            f"no report format has the ending {path.suffix!r}",
-            where=str(path),
-            do=f"end it in {', '.join(FORMAT_OF_SUFFIX)}",
-        ) from None
+def format_of(path: Path, *, findings: bool = False) -> Format | FindingFormat:
+    """The format that the file's ending stands for; `findings`: the report has some, so the formats of CI do too.
+
+    Raises UsageError for another ending.
+    """
+    known: Mapping[str, Format | FindingFormat] = {**FORMAT_OF_SUFFIX, **FINDING_FORMATS}
+    fitting = [ending for ending in known if path.name.lower().endswith(ending)]
+    form = known[max(fitting, key=len)] if fitting else None
+    if form is None or (isinstance(form, FindingFormat) and not findings):
+        what = f"no report format has the ending {path.suffix!r}" if form is None else f"this report has no {form} form"
+        endings = known if findings else FORMAT_OF_SUFFIX
+        raise UsageError(what, where=str(path), do=f"end it in {', '.join(endings)}")
+    return form
 
 
 def _plain(value: object) -> object:
@@ -42,8 +50,10 @@ def _plain(value: object) -> object:
     return value
 
 
-def render_page(page: Page, form: Format) -> str:
+def render_page(page: Page, form: Format | FindingFormat) -> str:
     """The page as one string that ends in a newline."""
+    if isinstance(form, FindingFormat):
+        return _findings(page, form)
     if form is Format.JSON:
         return json.dumps(_plain(page.document), indent=2, allow_nan=False) + "\n"
     if form is Format.MARKDOWN:
@@ -59,16 +69,33 @@ def render_page(page: Page, form: Format) -> str:
     return render_text(page)
 
 
+def _findings(page: Page, form: FindingFormat) -> str:
+    if form is FindingFormat.SARIF:
+        from ascend_fuse.report.sarif import render_sarif
+
+        return render_sarif(page.findings)
+    if form is FindingFormat.GITLAB:
+        from ascend_fuse.report.gitlab import render_gitlab
+
+        return render_gitlab(page.findings)
+    from ascend_fuse.report.junit import render_junit
+
+    return render_junit(page.suites)
+
+
 def result_page(result: Result) -> Page:
     """The report of what `optimize` did."""
     from ascend_fuse.report.fusion import fusion_page
+    from ascend_fuse.report.outcome import outcome_findings, outcome_suite
     from ascend_fuse.report.verification import summary, verification_json
+    from ascend_fuse.worker import Outcome
 
     found, name = result.verification, result.path.name if result.path is not None else ""
-    if found is None:
-        return fusion_page(result.plan, result.notes, name=name)
-    page = fusion_page(result.plan, result.notes, verification_json(found), name)
-    return replace(page, sections=(*page.sections, summary(found)))
+    document = None if found is None else verification_json(found)
+    page = fusion_page(result.plan, result.notes, document, name, result.drawing)
+    outcome = Outcome(result.source or result.path or Path("model.onnx"), result.path, result.plan, found)
+    page = replace(page, findings=outcome_findings(outcome), suites=(outcome_suite(outcome),))
+    return page if found is None else replace(page, sections=(*page.sections, summary(found)))
 
 
 def render(result: Result, form: str = "text") -> str:
@@ -88,4 +115,7 @@ def show(page: Page, form: Format, stream: TextIO | None = None) -> None:
 
         print_text(page, out)
     else:
-        out.write(render_page(page, form))
+        from ascend_fuse.report.github import harmless
+
+        text = render_page(page, form)
+        out.write(harmless(text) if form in (Format.TEXT, Format.MARKDOWN) else text)

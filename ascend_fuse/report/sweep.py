@@ -9,8 +9,8 @@ from itertools import groupby
 from ascend_fuse import __version__
 from ascend_fuse.plan import ProductTiling
 from ascend_fuse.report import quantity
-from ascend_fuse.report.fusion import ESTIMATE, located
-from ascend_fuse.report.page import Page, Section, Table
+from ascend_fuse.report.fusion import ESTIMATE
+from ascend_fuse.report.page import Page, Section, Table, located
 from ascend_fuse.survey import Answer, Sample, Sweep, Swept
 
 SCHEMA = "ascend-fuse/sweep/1"

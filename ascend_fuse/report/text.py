@@ -79,7 +79,7 @@ def print_text(page: Page, stream: TextIO, width: int | None = None) -> None:
     console = _console(stream, width)
     console.print(Text(printable(page.title), style="bold"))
     for section in page.sections:
-        if section.in_text:
+        if section.in_text and not section.drawn:
             _print_section(console, section)
 
 

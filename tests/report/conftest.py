@@ -20,7 +20,7 @@ def region(layer: int, name: str = "") -> Region:
     return Region(
         graph="", name=f"AF101_{layer}", op_type="FusedElementwise_0123456789ab", family="elementwise", label="Add+Mul",
         rules=("AF101",), nodes=(4 * layer, 4 * layer + 1), names=(name, f"/layer.{layer}/Mul"),
-        inputs=("x",), outputs=("y",), program=PROGRAM, sizes={"d0": 768}, tiling=TILING, figures=FIGURES,
+        ops=("Add", "Mul"), inputs=("x",), outputs=("y",), program=PROGRAM, sizes={"d0": 768}, tiling=TILING, figures=FIGURES,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ TOTALS = st.builds(Totals, COUNT, COUNT, US, COUNT, US)
 FIGURES = st.builds(Figures, TOTALS, st.builds(Totals, COUNT, COUNT, US), st.floats(0, 1), TEXT)
 REGIONS = st.builds(
     Region, TEXT, TEXT, TEXT, TEXT, TEXT, st.lists(TEXT, min_size=1, max_size=3).map(tuple),
-    st.lists(COUNT, max_size=3).map(tuple), WORDS, WORDS, WORDS, TEXT, SIZES, st.builds(Tiling, *[COUNT] * 7), FIGURES,
+    st.lists(COUNT, max_size=3).map(tuple), WORDS, WORDS, WORDS, WORDS, TEXT, SIZES, st.builds(Tiling, *[COUNT] * 7), FIGURES,
 )  # fmt: skip
 FIGURE = COUNT | TEXT | st.floats(-1e6, 1e6)
 

@@ -138,4 +138,4 @@ def test_markdown_draws_and_text_does_not() -> None:
     assert "\n```\n" + "\n".join(draw(TIMES)) + "\n```\n" in markdown
     assert "█" not in render_text(PAGE)
     ids = re.findall(r'id="([^"]*)"', render_html(Page("t", PAGE.sections * 3, {})))
-    assert len(ids) == len(set(ids)) == 3 * 5
+    assert len(ids) == len(set(ids)) == 3 * 6  # of the section, and in its picture

@@ -9,8 +9,9 @@ import pytest
 
 from ascend_fuse.plan import Cleanup, Plan, to_json
 from ascend_fuse.report.explanation import Filter, explanation_page
-from ascend_fuse.report.fusion import costliest, fused_nodes, fusion_page, fusions, misses
+from ascend_fuse.report.fusion import fused_nodes, fusion_page, fusions
 from ascend_fuse.report.markdown import render_markdown
+from ascend_fuse.report.miss import costliest, misses
 from ascend_fuse.report.text import render_text
 
 SCOPES = ("If_3.then_branch", "Loop_0.body/If_1.else_branch", "function com.example::Gelu")
