@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
+from ascend_fuse import config_value as read
+from ascend_fuse.config_value import Read, Value, Verify, Weights
 from ascend_fuse.error import UsageError
 
 DEFAULT_SOC = "Ascend910B3"
@@ -16,11 +18,6 @@ MAX_SIZE = 2**31 - 1  # of one axis, as ascend_fuse.engine has it, whose import 
 PREFIX = "ASCEND_FUSE_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT = "default"
-
-Weights = Literal["copy", "link"]
-Verify = bool | Literal["kernels"]  # on the CPU provider; also through the kernels
-Value = str | int | float | bool | tuple[str, ...]
-Read = Callable[[object], Value]  # raises ValueError that says what was expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,79 +42,41 @@ class Settings:
     inline_functions: bool = False
     verify: Verify = False
     jobs: int = 1
+    scheduler: str = ""
+    cache: bool = True
+    cache_dir: str = ""
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("a text")
-    return value
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What `check` demands of each model; None, or no baseline in `expect`, demands nothing. Growth, gain: percent."""
+
+    min_fusions: int | None = None
+    max_launches: int | None = None
+    max_unfused: int | None = None
+    max_growth: float | None = None
+    min_gain: float | None = None
+    expect: str = ""
 
 
-def _path(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a path")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    items = cast("list[object]", value) if isinstance(value, (list, tuple)) else [None]
-    if not all(isinstance(i, str) and i for i in items):
-        raise ValueError("a list of texts")
-    return tuple(cast("list[str]", items))
-
-
-def _verify(value: object) -> Verify:
-    """What is verified: nothing, on the CPU provider, or also through the kernels."""
-    if value == "kernels":
-        return "kernels"
-    if value in ("no", "cpu"):
-        return value == "cpu"
-    if not isinstance(value, bool):
-        raise ValueError('true, false or "kernels"')
-    return value
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _weights(value: object) -> str:
-    if value not in ("copy", "link"):
-        raise ValueError('"copy" or "link"')
-    return cast(str, value)
-
-
-def _number(least: float, most: float) -> Read:
-    def read(value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-            raise ValueError(f"a number from {least:g} to {most:g}")
-        return float(value)
-
-    return read
-
-
-def _integer(most: int) -> Read:
-    def read(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise ValueError(f"an integer from 1 to {most}")
-        return value
-
-    return read
-
-
-size = _integer(MAX_SIZE)
+size = read.integer(MAX_SIZE)
 # The ranges of numbers are those of the engine (kernels/engine/bounds.h): what is read here is never refused there.
 OPTIONS: Mapping[str, Read] = {
-    "soc": _text, "dims": size, "select": _texts, "ignore": _texts, "rules": _texts,
-    "launch_us": _number(0, 1000), "min_gain": _number(0, 1), "min_gain_us": _number(0, 1e6),
-    "ub_reserve": _number(0, 0.95), "l1_reserve": _number(0, 0.95), "min_tile_k": _integer(4096),
-    "streams": _integer(2), "profile": _path, "weights": _weights, "cleanup": _switch,
-    "inline_functions": _switch, "verify": _verify, "jobs": _integer(1024),
+    "soc": read.text, "dims": size, "select": read.texts, "ignore": read.texts, "rules": read.texts,
+    "launch_us": read.number(0, 1000), "min_gain": read.number(0, 1), "min_gain_us": read.number(0, 1e6),
+    "ub_reserve": read.number(0, 0.95), "l1_reserve": read.number(0, 0.95), "min_tile_k": read.integer(4096),
+    "streams": read.integer(2), "profile": read.path, "weights": read.weights, "cleanup": read.switch,
+    "inline_functions": read.switch, "verify": read.verify, "jobs": read.integer(1024),
+    "scheduler": read.path, "cache": read.switch, "cache_dir": read.path,
 }  # fmt: skip
 BOUNDS = ("launch_us", "min_gain", "min_gain_us", "ub_reserve", "l1_reserve", "min_tile_k", "streams")
 INTEGERS = ("min_tile_k", "streams", "jobs")
+CHECK = "check"  # the table of the gates; each is an option of its own, as `check.min_fusions`
+COUNTS = ("min_fusions", "max_launches", "max_unfused")
+GATES: Mapping[str, Read] = {
+    **dict.fromkeys(COUNTS, read.integer(MAX_SIZE, 0)), "max_growth": read.percent(1_000_000),
+    "min_gain": read.percent(100), "expect": read.path,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +89,11 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings, and where each was given; sizes count one by one, as `dims.batch`."""
+    """The settings and gates, and where each was given; sizes count one by one, as `dims.batch`."""
 
     settings: Settings
     given: Mapping[str, Given]
+    gates: Gates = Gates()
 
     def origin(self, name: str) -> str:
         """`--soc`, `ASCEND_FUSE_SOC`, `ascend-fuse.toml:3`, or `default`."""
@@ -142,6 +102,7 @@ class Config:
     def placed(self, error: UsageError) -> UsageError:
         """An error about an option's value, with the place that gave it: `ascend-fuse.toml:3`, not `--soc`."""
         values = {"soc": (self.settings.soc,), "rules": self.settings.rules, "profile": (self.settings.profile,)}
+        values["cache_dir"] = (self.settings.cache_dir,)
         name = next((n for n in OPTIONS if error.where in (flag(n), *values.get(n, ()))), "")
         origin = self.origin(name)
         if origin == DEFAULT or origin.startswith("--"):
@@ -156,7 +117,7 @@ class Config:
 
 def flag(name: str) -> str:
     """How the command line writes an option: `--min-gain`."""
-    return "--dim" if name == "dims" else f"--{name.replace('_', '-')}"
+    return "--dim" if name == "dims" else f"--{name.removeprefix(f'{CHECK}.').replace('_', '-')}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -168,9 +129,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def checked(name: str, value: object, where: str, shown: str = "") -> Value:
     """The value in its type. Raises UsageError that names `where`, and the value as `shown`."""
-    key = name.partition(".")[0]
+    table, _, key = name.partition(".")
     try:
-        return OPTIONS[key](value)
+        return (GATES[key] if table == CHECK else OPTIONS[table])(value)
     except ValueError as e:
         what = f"{'' if where.startswith('--') else f'{name} '}cannot be {shown or repr(value)}"
         raise UsageError(what, where=where, do=f"give {e}") from e
@@ -219,7 +180,7 @@ def _negated(name: str) -> str:
 
 def from_environment(environ: Mapping[str, str]) -> Mapping[str, Given]:
     """What variables `ASCEND_FUSE_…` give; an empty one counts as absent. Raises UsageError."""
-    known = {f"{PREFIX}{name.upper()}": name for name in OPTIONS}
+    known = {f"{PREFIX}{name.upper().replace('.', '_')}": name for name in (*OPTIONS, *(f"{CHECK}.{g}" for g in GATES))}
     found: dict[str, Given] = {}
     for variable, text in sorted(environ.items()):
         if not variable.startswith(PREFIX) or variable == CONFIG_VARIABLE:
@@ -244,11 +205,12 @@ def _plain(name: str, text: str) -> object:
         return [part.strip() for part in text.split(",") if part.strip()]
     if name == "rules":
         return [part for part in text.split(os.pathsep) if part]
-    if name in ("cleanup", "inline_functions", "verify"):
+    if name in ("cleanup", "inline_functions", "verify", "cache"):
         return {"1": True, "true": True, "0": False, "false": False}.get(text.lower(), text)
-    if name in (*BOUNDS, *INTEGERS):
+    counts = (*INTEGERS, *(f"{CHECK}.{g}" for g in COUNTS))
+    if name in (*BOUNDS, *counts):
         try:
-            return int(text) if name in INTEGERS else float(text)
+            return int(text) if name in counts else float(text)
         except ValueError:
             return text
     return text
@@ -259,9 +221,15 @@ def assemble(layers: Iterable[Mapping[str, Given]]) -> Config:
     given: dict[str, Given] = {}
     for layer in layers:
         given |= layer
-    dims = {n.partition(".")[2]: g.value for n, g in given.items() if n.startswith("dims.")}
-    values = {n: g.value for n, g in given.items() if not n.startswith("dims.")}
-    return Config(Settings(**{**values, "dims": dims}), given)  # pyright: ignore[reportArgumentType]
+    values = {n: g.value for n, g in given.items() if "." not in n}
+    dims, gates = _table(given, "dims"), _table(given, CHECK)
+    settings = Settings(**{**values, "dims": dims})  # pyright: ignore[reportArgumentType]
+    return Config(settings, given, Gates(**gates))  # pyright: ignore[reportArgumentType]
+
+
+def _table(given: Mapping[str, Given], name: str) -> dict[str, Value]:
+    """What is given as `name.key`, by the key; a size may have dots in its name."""
+    return {n.partition(".")[2]: g.value for n, g in given.items() if n.startswith(f"{name}.")}
 
 
 def resolve(

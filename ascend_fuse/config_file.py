@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from ascend_fuse.config import OPTIONS, Given, checked, nearest
+from ascend_fuse.config import CHECK, GATES, OPTIONS, Given, checked, nearest
 from ascend_fuse.error import UsageError
 
 OWN = "ascend-fuse.toml"
 PROJECT = "pyproject.toml"
 TABLE = ("tool", "ascend-fuse")
+PATHS = ("profile", "cache_dir", f"{CHECK}.expect")
+EXAMPLES = {"dims": "batch = 8", CHECK: "min_fusions = 8"}  # of the options that are tables
 
 
 def find_file(folder: Path) -> Path | None:
@@ -43,16 +45,20 @@ def from_file(path: Path) -> Mapping[str, Given]:
         if key == TABLE[0] and path.name != PROJECT:
             do = "leave the header out here: the options stand at the top of this file"
             raise UsageError("[tool.ascend-fuse] belongs in a pyproject.toml", where=where, do=do)
-        if key not in OPTIONS:
-            raise UsageError(f"no option is called {key!r}", where=where, do=nearest(key, OPTIONS))
-        if key != "dims":
+        if key not in (*OPTIONS, CHECK):
+            raise UsageError(f"no option is called {key!r}", where=where, do=nearest(key, (*OPTIONS, CHECK)))
+        if key not in EXAMPLES:
             found[key] = Given(_placed(key, checked(key, value, where), path.parent), where)
             continue
         if not isinstance(value, dict):
-            raise UsageError(f"dims cannot be {value!r}", where=where, do="give a table: dims = { batch = 8 }")
-        for name, n in cast("dict[str, object]", value).items():
-            where = lines.where(name, "dims")
-            found[f"dims.{name}"] = Given(checked(f"dims.{name}", n, where), where)
+            do = f"give a table: {key} = {{ {EXAMPLES[key]} }}"
+            raise UsageError(f"{key} cannot be {value!r}", where=where, do=do)
+        for name, inner in cast("dict[str, object]", value).items():
+            where = lines.where(name, key)
+            if key == CHECK and name not in GATES:
+                raise UsageError(f"no gate is called {name!r}", where=where, do=nearest(name, GATES))
+            option = f"{key}.{name}"
+            found[option] = Given(_placed(option, checked(option, inner, where), path.parent), where)
     return found
 
 
@@ -85,7 +91,8 @@ def _placed(key: str, value: object, folder: Path) -> str | int | float | bool |
     """The value with its paths relative to the file, as the working directory sees them."""
     if key == "rules":
         return tuple(str(folder / part) for part in cast("tuple[str, ...]", value))
-    if isinstance(value, str) and value and (key == "profile" or (key == "soc" and value.lower().endswith(".ini"))):
+    is_path = key in PATHS or (key == "soc" and str(value).lower().endswith(".ini"))
+    if isinstance(value, str) and value and is_path:
         return str(folder / value)
     return cast("str | int | float | bool | tuple[str, ...]", value)
 

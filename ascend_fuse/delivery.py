@@ -15,11 +15,20 @@ from ascend_fuse.error import UsageError, VerificationError
 from ascend_fuse.graph.data_file import Placing, Weights, plan_placings
 from ascend_fuse.graph.load import external_files
 from ascend_fuse.graph.save import save_bytes, save_model
-from ascend_fuse.graph.target import check_apart, check_file, check_target, is_read_only, is_same
+from ascend_fuse.graph.target import (
+    check_apart,
+    check_file,
+    check_target,
+    is_read_only,
+    is_same,
+    temporary_prefix,
+)
 
 if TYPE_CHECKING:
     from ascend_fuse.preparation import Preparation
     from ascend_fuse.verify.result import Verification
+
+PROBE = ".verify.onnx"  # how the fused model ends that stands beside its source while both run
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,7 @@ def compare(
     from ascend_fuse.verify.compare import verify
     from ascend_fuse.verify.feed import size_names
 
-    probe = source.parent / f".{source.name[:40]}.{os.getpid()}.verify.onnx"
+    probe = source.parent / f"{temporary_prefix(source)}{os.getpid()}{PROBE}"
     known = size_names(model)
     try:
         save_model(model, probe)

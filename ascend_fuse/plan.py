@@ -83,7 +83,8 @@ class Figures:
 class Region:
     """One fused node: `nodes` are positions in the source's node list of `graph` ("" is the main graph).
 
-    `name` is that of the fused node in the output model, `names` are the source nodes' (`Op(output)` without a name).
+    `name` is that of the fused node in the output model, `names` are the source nodes' (`Op(output)` without a name),
+    `ops` their operators.
     """
 
     graph: str
@@ -94,6 +95,7 @@ class Region:
     rules: tuple[str, ...]
     nodes: tuple[int, ...]
     names: tuple[str, ...]
+    ops: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     program: str
@@ -126,7 +128,10 @@ class Cleanup:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it; `totals_before` and `totals_after` cover every launch of the model."""
+    """All of it; `totals_before` and `totals_after` cover every launch of the model.
+
+    `passed`, which no file has: near misses of rules at nodes that fuse all the same, without those rules.
+    """
 
     tool: str
     nodes: int
@@ -153,6 +158,7 @@ class Plan:
     settings_digest: str = ""  # of the options that it was made with
     profile_digest: str = ""  # of the profile that measured times are from
     profile_source: str = ""  # who measured them
+    passed: tuple[NearMiss, ...] = ()
 
     def by_rule(self) -> Mapping[str, Totals]:
         """What each region's naming rule (its first) saves: launches, bytes, µs."""
@@ -193,6 +199,7 @@ def rounded(plan: Plan) -> Plan:
         plan,
         regions=tuple(replace(r, figures=figures(r.figures)) for r in plan.regions),
         misses=tuple(replace(m, cost=_round(m.cost)) for m in plan.misses),
+        passed=tuple(replace(m, cost=_round(m.cost)) for m in plan.passed),
         totals_before=_round(plan.totals_before),
         totals_after=_round(plan.totals_after),
     )
@@ -203,8 +210,8 @@ def region_json(r: Region) -> dict[str, object]:
     f = r.figures
     return {
         "graph": r.graph, "name": r.name, "op_type": r.op_type, "family": r.family, "rules": list(r.rules),
-        "label": r.label, "nodes": list(r.nodes), "names": list(r.names), "inputs": list(r.inputs),
-        "outputs": list(r.outputs), "program": r.program, "sizes": dict(r.sizes),
+        "label": r.label, "nodes": list(r.nodes), "names": list(r.names), "ops": list(r.ops),
+        "inputs": list(r.inputs), "outputs": list(r.outputs), "program": r.program, "sizes": dict(r.sizes),
         "tiling": asdict(r.tiling),
         "verdict": {
             "fuse": True, "code": "", "before_us": round(f.before.time_us, 3), "after_us": round(f.after.time_us, 3),

@@ -87,15 +87,18 @@ class Place:
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
     """The plan in the file. Raises UsageError with file and place in the document."""
-    path = Path(path)
+    document = read_document(Path(path), "plan", "give what `ascend-fuse optimize --plan` wrote")
+    return from_json(document, os.fspath(path))
+
+
+def read_document(path: Path, what: str, do: str) -> object:
+    """The JSON in the file; `what` it should be and what to `do` are for the error. Raises UsageError."""
     try:
-        document = json.loads(path.read_text("utf-8"))
+        return json.loads(path.read_text("utf-8"))
     except OSError as e:
-        raise UsageError(f"cannot read the plan: {e.strerror}", where=str(path), do="give a readable file") from e
+        raise UsageError(f"cannot read the {what}: {e.strerror}", where=str(path), do="give a readable file") from e
     except (ValueError, RecursionError) as e:
-        do = "give what `ascend-fuse optimize --plan` wrote"
         raise UsageError(f"this is no JSON: {e}", where=str(path), do=do) from e
-    return from_json(document, str(path))
 
 
 def from_json(document: object, file: str = "") -> Plan:
@@ -127,6 +130,11 @@ def from_json(document: object, file: str = "") -> Plan:
     )  # fmt: skip
 
 
+def misses_from_json(document: object) -> tuple[NearMiss, ...]:
+    """The near misses that `plan.miss_json` wrote, in a list. Raises UsageError."""
+    return Place(document).items(_miss)
+
+
 def _totals(place: Place, counted: bool) -> Totals:
     if counted:
         return Totals(place.members(("launches",))["launches"].integer())
@@ -153,8 +161,8 @@ def _cleanup(place: Place) -> Cleanup:
 
 def _region(place: Place) -> Region:
     m = place.members(
-        ("graph", "name", "op_type", "family", "rules", "label", "nodes", "names", "inputs", "outputs", "program",
-         "sizes", "tiling", "verdict")
+        ("graph", "name", "op_type", "family", "rules", "label", "nodes", "names", "ops", "inputs", "outputs",
+         "program", "sizes", "tiling", "verdict")
     )  # fmt: skip
     rules = m["rules"].items(Place.text)
     if not rules:
@@ -163,7 +171,7 @@ def _region(place: Place) -> Region:
     return Region(
         graph=m["graph"].text(), name=m["name"].text(), op_type=m["op_type"].text(), family=family,
         label=m["label"].text(), rules=rules, nodes=m["nodes"].items(Place.integer),
-        names=m["names"].items(Place.text), inputs=m["inputs"].items(Place.text),
+        names=m["names"].items(Place.text), ops=m["ops"].items(Place.text), inputs=m["inputs"].items(Place.text),
         outputs=m["outputs"].items(Place.text), program=m["program"].text(), sizes=m["sizes"].table(Place.integer),
         tiling=(_product_tiling if family == "matmul" else _tiling)(m["tiling"]), figures=_figures(m["verdict"]),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from onnx import ModelProto
 
+from ascend_fuse.cache import Cache
 from ascend_fuse.config import BOUNDS, Settings, nearest
 from ascend_fuse.engine import Engine, bounds, check_size, is_file, load_soc
 from ascend_fuse.measurement import Measurement, read_measurement
@@ -28,6 +29,7 @@ class Preparation:
     rules_digest: str
     platform_digest: str
     measurement: Measurement | None = None
+    cache: Cache | None = None
 
     def renewed(self) -> Preparation:
         """The same for another model: an engine remembers what it judged, and a batch may be long."""
@@ -64,7 +66,9 @@ def prepare(settings: Settings) -> Preparation:
         engine.soc.name, dict(settings.dims), *named, engine.figures(), files, settings.cleanup,
         settings.inline_functions, digest([m.path] if (m := _measured(settings)) else []),
     )  # fmt: skip
-    return Preparation(chosen, engine, options, digest([r.path for r in known.rules]), digest(platform), m)
+    rules_digest = digest([r.path for r in known.rules])
+    cache = Cache(Path(settings.cache_dir)).check() if settings.cache and settings.cache_dir else None
+    return Preparation(chosen, engine, options, rules_digest, digest(platform), m, cache)
 
 
 def _measured(settings: Settings) -> Measurement | None:

@@ -21,13 +21,13 @@ from ascend_fuse.collector import collecting_seldom
 from ascend_fuse.emit.edit import OPTIONS_KEY, Editor, describe_redirects
 from ascend_fuse.emit.inline import inline_model, is_fused
 from ascend_fuse.engine import DEFAULT_SOC, Engine
-from ascend_fuse.error import UsageError
 from ascend_fuse.graph.function import Functions, inline_functions, left_in_place
 from ascend_fuse.graph.launch import launches_by_node, launches_by_scope
 from ascend_fuse.graph.load import normalise
+from ascend_fuse.graph.outline import Outline, outline
 from ascend_fuse.graph.scope import Scope, infer, scopes, view_of
 from ascend_fuse.graph.shape import Inference
-from ascend_fuse.graph.size import Sizes, by_use
+from ascend_fuse.graph.size import Sizes, by_use, check_sizes
 from ascend_fuse.graph.view import View, model_opset
 from ascend_fuse.measurement import Matched, Measurement
 from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals
@@ -92,6 +92,7 @@ class Run:
         self._views: dict[str, View] = {}  # by path, of scopes that are as they were when it was made
         self.deleted: list[Cleanup] = []  # what changes nodes and the plan to apply no longer lists
         self.candidates: tuple[Candidate, ...] = ()  # all regions that were judged
+        self.outline: Outline | None = None  # of the graph that was planned, before any edit
 
     @collecting_seldom()
     def fuse(self, review: Review | None = None, anew: bool = False) -> tuple[Plan, tuple[str, ...]]:
@@ -106,9 +107,10 @@ class Run:
         self.tell("infer", 1, 5)
         inferred = infer(self.model)
         source = digest(self.model), len(self.model.graph.node)
+        self.outline = outline(self.model, inferred)
         if review is not None:
             review.check_model(*source, model_opset(self.model))
-        _check_sizes(self.options.dims, inferred[""])
+        check_sizes(self.options.dims, inferred[""].symbols)
         self.sizes = Sizes(self.options.dims, by_use(self.model.graph))
         cleaned, inferred = self._clean(inferred, only)
         redirects = self._redirects(inferred[""], only)
@@ -141,11 +143,16 @@ class Run:
         prove_programs(*claims(planned, self.rules))
         return sum(len(p.fused) for p in planned)
 
+    def outlined(self, anew: bool) -> Outline:
+        """The graph that `fuse` would plan, where the plan is known already; the model is opened for it."""
+        self._open(anew)
+        return outline(self.model, infer(self.model))
+
     def survey(self) -> tuple[Survey, tuple[str, ...]]:
         """Clean the model and give what plans it at any sizes, as `fuse` would; nothing is fused. With notes."""
         notes = self._open(anew=True)
         inferred = infer(self.model)
-        _check_sizes(self.options.dims, inferred[""])
+        check_sizes(self.options.dims, inferred[""].symbols)
         used = by_use(self.model.graph)
         self.sizes = Sizes(self.options.dims, used)
         cleaned, inferred = self._clean(inferred, None)
@@ -153,7 +160,7 @@ class Run:
         self._views.clear()
 
         def plan(sizes: Mapping[str, int]) -> tuple[Sizes, list[Planned]]:
-            _check_sizes(sizes, inferred[""], "--sweep")
+            check_sizes(sizes, inferred[""].symbols, "--sweep")
             self.sizes = Sizes({**self.options.dims, **sizes}, used)
             return self.sizes, self._plan_scopes(inferred, cleaned.positions, None)
 
@@ -261,10 +268,11 @@ class Run:
         main_first = [*planned[-1:], *planned[:-1]]
         before, after = totals(planned)
         self.candidates = tuple(c for p in main_first for c in candidates(p))
-        return self._filled(
+        plan = self._filled(
             source, (*cleaned.cleanups, *redirected), tuple(r for p in main_first for r in regions(p, names)),
             tuple(m for p in main_first for m in misses(p, functions)), (before + cleaned.removed, after),
         )  # fmt: skip
+        return replace(plan, passed=tuple(m for p in main_first for m in misses(p, functions, passed=True)))
 
     def _nothing_to_do(self) -> Plan:
         launches = sum(launches_by_node(self.model))
@@ -286,13 +294,3 @@ class Run:
             self.options.bounds, self.options.select, self.options.ignore, cleaned, fused, left, *estimate,
             {r.code: r.name for r in self.rules.rules}, self.sizes.undeclared,
         )  # fmt: skip
-
-
-def _check_sizes(dims: Mapping[str, int], inference: Inference, where: str = "--dim") -> None:
-    """Raises UsageError for a size that no input declares or that is not positive."""
-    for name, size in dims.items():
-        if name not in inference.symbols:
-            known = ", ".join(sorted(inference.symbols)) or "none"
-            raise UsageError(f"no size is called {name!r}", where=where, do=f"the model's are: {known}")
-        if size < 1:
-            raise UsageError(f"{name}={size}", where=where, do="give a positive number")

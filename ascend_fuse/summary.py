@@ -57,8 +57,9 @@ def _region(planned: Planned, fused: Fused, label: str) -> Region:
     program = c.built.program
     return Region(
         planned.scope.path, fused.node.name, fused.body.function.name, program.family, label, c.rules,
-        tuple(planned.positions[k] for k in c.nodes), tuple(view.nodes[k].label for k in c.nodes), c.built.inputs,
-        c.built.outputs, c.part[0], dict(zip(program.symbols, c.part[1], strict=True)), c.tiling, c.figures,
+        tuple(planned.positions[k] for k in c.nodes), tuple(view.nodes[k].label for k in c.nodes),
+        tuple(view.nodes[k].op for k in c.nodes), c.built.inputs, c.built.outputs, c.part[0],
+        dict(zip(program.symbols, c.part[1], strict=True)), c.tiling, c.figures,
     )  # fmt: skip
 
 
@@ -68,12 +69,12 @@ def candidates(planned: Planned) -> Iterable[Candidate]:
         yield replace(c, graph=planned.scope.path, nodes=tuple(planned.positions[k] for k in c.nodes))
 
 
-def misses(planned: Planned, functions: Functions) -> Iterable[NearMiss]:
+def misses(planned: Planned, functions: Functions, passed: bool = False) -> Iterable[NearMiss]:
     """The scope's near misses; they name the call or operator that leaves a type or shape unknown.
 
-    A call of a function in another opset says that this is why it stays whole.
+    A call of a function in another opset says that this is why it stays whole. `passed`: those of nodes that fuse.
     """
-    for m in planned.outcome.misses:
+    for m in planned.outcome.passed if passed else planned.outcome.misses:
         node = planned.view.nodes[m.node]
         function = functions.called(node.proto)[1]
         miss = explained(m.miss, planned.scope, planned.view, functions)

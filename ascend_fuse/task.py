@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import ModelProto
 
+from ascend_fuse.cache import Kept
 from ascend_fuse.candidate import Candidate
 from ascend_fuse.config import Settings
 from ascend_fuse.delivery import Delivery, check_verifiable, compare
 from ascend_fuse.emit.inline import is_fused
 from ascend_fuse.error import ModelError, UsageError, VerificationError
 from ascend_fuse.graph.load import check_external, read_model
+from ascend_fuse.graph.outline import Outline, outline
 from ascend_fuse.graph.proto import copied
 from ascend_fuse.graph.save import write_texts
-from ascend_fuse.plan import Plan, to_json
+from ascend_fuse.growth import Growth, growth
+from ascend_fuse.plan import Plan, rounded, to_json
 from ascend_fuse.preparation import Preparation, declared_sizes, own_files, prepare, without_absent
 from ascend_fuse.review import Review
+from ascend_fuse.roofline import Roofs, roofs
 from ascend_fuse.run import Progress, Run
 
 if TYPE_CHECKING:
@@ -30,13 +34,26 @@ if TYPE_CHECKING:
 
 Model = Any  # str | os.PathLike[str] | onnx.ModelProto | onnx_graphsurgeon.Graph: the last is imported by nobody here
 GivenBack = Callable[[ModelProto], Any]
+CACHED = "from the cache: an earlier run of this version planned and proved this model with these options"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The graphs before and after, and the roofs of the chip: what no plan holds and a picture needs."""
+
+    before: Outline
+    after: Outline
+    roofs: Roofs
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What `optimize` or `apply` did. `model` holds no external weights; `path` is where it was written, if it was.
 
-    `unchanged`: the model was already fused with the same options. `candidates`: all regions that were judged.
+    `unchanged`: the model was already fused with the same options. `candidates`: all regions that were judged, none
+    when the result is `cached`: planned and proved by an earlier run. `source`: the file that was read; `growth`: from
+    its size to that of the fused model, written or not. `drawing`: what an HTML report draws of the graphs and the
+    chip; None where nothing was planned.
     """
 
     plan: Plan = field(repr=False)
@@ -46,6 +63,10 @@ class Result:
     notes: tuple[str, ...]
     unchanged: bool = False
     candidates: tuple[Candidate, ...] = field(default=(), repr=False)
+    source: Path | None = None
+    growth: Growth | None = None
+    cached: bool = False
+    drawing: Drawing | None = field(default=None, repr=False)
 
     def report(self, form: str = "text") -> str:
         """The report as text, markdown, html or json."""
@@ -100,21 +121,51 @@ def carry_out(model: Model, task: Task, progress: Progress | None = None, ready:
     return result
 
 
+@dataclass(frozen=True, slots=True)
+class _Fused(Kept):
+    """The model with its plan; `before`: the graph that was planned; `candidates`: what was judged, unless it was kept
+    from an earlier run.
+    """
+
+    before: Outline | None = None
+    candidates: tuple[Candidate, ...] = ()
+    cached: bool = False
+
+
+def _kept(model: ModelProto, task: Task, ready: Preparation, tell: Progress, again: Callable[[], ModelProto]) -> _Fused:
+    """The model fused, from the cache where it is there, else fused and kept there."""
+    options = {**ready.options.record(), "anew": task.anew}
+    wanted = ready.cache if task.review is None else None
+    entry = wanted.entry(model, options, ready.rules_digest) if wanted is not None else None
+    found = entry.read(model) if entry is not None else None
+    if found is not None:
+        run = Run(model, ready.engine, ready.rules, ready.options, tell)
+        before = None if found.plan.already_fused else run.outlined(task.anew)
+        return _Fused(found.model, found.plan, (*found.notes, CACHED), before, cached=True)
+    fused = _planned(model, task, ready, tell, again)
+    fused = replace(fused, plan=ready.stamped(fused.plan))
+    if entry is None:
+        return fused
+    fused = replace(fused, plan=rounded(fused.plan))  # as it will be read, so that both reports are the same
+    why = entry.write(fused)
+    return replace(fused, notes=(*fused.notes, why)) if why else fused
+
+
 def _planned(
     model: ModelProto, task: Task, ready: Preparation, tell: Progress, again: Callable[[], ModelProto]
-) -> tuple[ModelProto, Plan, tuple[str, ...], tuple[Candidate, ...]]:
-    """The model fused, its plan, notes, what was judged; begun `again` without what rests on deleted cleanups."""
+) -> _Fused:
+    """The model fused and what was judged; begun `again` without what rests on deleted cleanups."""
     review, left_out = task.review, tuple[str, ...]()
     while True:
         run = Run(model, ready.engine, ready.rules, ready.options, tell, ready.measurement)
         plan, notes = run.fuse(review, task.anew)
         if review is None:
-            return model, plan, notes, run.candidates
+            return _Fused(model, plan, notes, run.outline, run.candidates)
         followed, more = review.followed(plan, run.deleted)
         left_out += more
         if len(followed.plan.regions) == len(review.plan.regions):
             own = "only the nodes of the plan were planned: the plan itself has the reasons why others stay"
-            return model, plan, (*notes, *left_out, own), run.candidates
+            return _Fused(model, plan, (*notes, *left_out, own), run.outline, run.candidates)
         review, model = followed, again()
 
 
@@ -129,10 +180,10 @@ def _fuse(
     """Fuse, verify, write; `again` reads the model anew."""
     delivery = task.delivery
     placings = delivery.placings(model)
-    model, plan, found, candidates = _planned(model, task, ready, tell, again)
-    plan, notes = ready.stamped(plan), notes + found
+    fused = _kept(model, task, ready, tell, again)
+    model, notes = fused.model, notes + fused.notes
     # a model that is fused anew has regions, one that is not is no longer fused
-    unchanged = not plan.regions and is_fused(model)
+    unchanged = not fused.plan.regions and is_fused(model)
     target = None if unchanged and task.skip_unchanged else delivery.target
     verification = None
     if task.settings.verify:
@@ -140,7 +191,22 @@ def _fuse(
         verification = compare(model, check_verifiable(delivery.source), target, ready.options.dims, kernels)
     if target is not None and (verification is None or verification.ok):
         notes += tuple(p.note() for p in placings)
-    result = Result(plan, model, target, verification, notes, unchanged, candidates)
+    source = delivery.source
+    grown = None if source is None else growth(source, model, unchanged=unchanged)
+    drawing = None if fused.before is None else Drawing(fused.before, outline(model), roofs(ready.engine))
+    result = Result(
+        fused.plan,
+        model,
+        target,
+        verification,
+        notes,
+        unchanged,
+        fused.candidates,
+        source,
+        grown,
+        fused.cached,
+        drawing,
+    )
     _deliver(result, delivery, lambda: delivery.write(model, placings, unchanged=unchanged) if target else None)
     return result
 
@@ -150,7 +216,7 @@ def check(task: Task) -> None:
     from ascend_fuse.report.render import format_of
 
     for path in task.delivery.reports:
-        format_of(path)
+        format_of(path, findings=True)
     task.delivery.check(own_files(task.settings))
     if task.settings.verify:
         check_verifiable(task.delivery.source)
@@ -167,7 +233,7 @@ def _deliver(result: Result, delivery: Delivery, write: Callable[[], None]) -> N
         texts.append((delivery.plan, json.dumps(to_json(result.plan), indent=2, allow_nan=False) + "\n"))
     if delivery.reports:
         page = result_page(result)
-        texts += [(path, render_page(page, format_of(path))) for path in delivery.reports]
+        texts += [(path, render_page(page, format_of(path, findings=True))) for path in delivery.reports]
     write_texts(texts, write if ok else lambda: None)
     if found is not None and not ok:
         what = f"the fused model computes something else: {found.failures()[0]}"

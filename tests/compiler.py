@@ -14,10 +14,14 @@ SANITIZE_FLAGS: tuple[str, ...] = (
 )
 
 
+def environment() -> dict[str, str]:
+    """The variables of a compiler."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
 def run(*command: object) -> None:
     """Runs a command of a build. Raises subprocess.CalledProcessError where it fails."""
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    subprocess.run([str(part) for part in command], check=True, env=environment)
+    subprocess.run([str(part) for part in command], check=True, env=environment())
 
 
 def compile_cpp(*arguments: object) -> None:

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from ascend_fuse.cli.bisect import bisect_command
 from ascend_fuse.cli.catalogue import rules_command, soc_command
+from ascend_fuse.cli.check import check_command
 from ascend_fuse.cli.compare import diff_command, verify_command
 from ascend_fuse.cli.configuration import config_app
 from ascend_fuse.cli.doctor import doctor_command
@@ -14,10 +16,11 @@ from ascend_fuse.cli.explain import explain_command
 from ascend_fuse.cli.inline import inline_command
 from ascend_fuse.cli.main import DEBUG
 from ascend_fuse.cli.optimize import apply_command, optimize_command
+from ascend_fuse.cli.schema import schema_command
 
 # Plain help: rich would double the time until it is shown.
 app = typer.Typer(
-    name="ascend-fuse", add_completion=False, no_args_is_help=True, rich_markup_mode=None,
+    name="ascend-fuse", no_args_is_help=True, rich_markup_mode=None,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
@@ -46,11 +49,14 @@ def root(
 
 app.command("optimize")(optimize_command)
 app.command("apply")(apply_command)
+app.command("check")(check_command)
 app.command("explain")(explain_command)
 app.command("diff")(diff_command)
+app.command("bisect")(bisect_command)
 app.command("inline")(inline_command)
 app.command("verify")(verify_command)
 app.command("rules")(rules_command)
 app.command("soc")(soc_command)
+app.command("schema")(schema_command)
 app.command("doctor")(doctor_command)
 app.add_typer(config_app, name="config")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ascend_fuse.cli import complete
 from ascend_fuse.cli.main import EXIT_GATE
 from ascend_fuse.cli.option import FormatOption, RulesOption
 from ascend_fuse.error import UsageError
@@ -21,6 +22,7 @@ def rules_command(
         typer.Argument(
             metavar=f"[CODE | {LINT} [DIR]...]",
             help=f"Rule to print, glob to list, or `{LINT}` and directories of rule files to check (default: ours).",
+            autocompletion=complete.rules,
         ),
     ] = None,
     rules: RulesOption = None,
@@ -67,7 +69,10 @@ def _lint(folders: list[Path], form: Format) -> None:
 
 def soc_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME|INI]", help="Chip, or CANN platform_config file, to print.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|INI]", help="Chip, or CANN platform_config file, to print.", autocompletion=complete.chips
+        ),
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:

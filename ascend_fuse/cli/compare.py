@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ascend_fuse.cli.option import DimOption, FormatOption, configured, parse_dims
+from ascend_fuse.cli.ci import tell_ci
+from ascend_fuse.cli.option import DimOption, FormatOption, ReportOption, configured, parse_dims
+from ascend_fuse.cli.progress import progress
 from ascend_fuse.config import Config
 from ascend_fuse.report.page import Format
 
@@ -19,19 +21,40 @@ First = Annotated[Path, typer.Argument(metavar="A", help="ONNX file, the origina
 Second = Annotated[Path, typer.Argument(metavar="B", help="ONNX file, the changed one.")]
 
 
+@configured("soc")
 def diff_command(
     a: First,
     b: Second,
+    dim: DimOption = None,
+    by_place: Annotated[
+        bool, typer.Option("--by-place", help="Read no external weights: another file or offset is another weight.")
+    ] = False,
+    report: ReportOption = None,
     form: FormatOption = Format.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 when there is a difference.")] = False,
+    *,
+    config: Config,
 ) -> None:
-    """Show how two models differ in structure; external weights are not read."""
-    from ascend_fuse.graph.difference import difference, to_json
-    from ascend_fuse.report.difference import difference_page
-    from ascend_fuse.report.render import show
+    """Show what differs between two models: interface, operators, nodes, fusions, weights, launches, bytes and time.
 
-    found = difference(a, b)
-    show(difference_page(found, to_json(found)), form)
+    Nodes are matched by structure, not by name; those of fused nodes one by one.
+    """
+    from ascend_fuse.difference import compare
+    from ascend_fuse.graph.save import write_texts
+    from ascend_fuse.graph.target import check_file
+    from ascend_fuse.report.difference import difference_page
+    from ascend_fuse.report.render import format_of, render_page, show
+
+    for path in report or ():
+        format_of(path)
+        check_file(path, "report")
+    settings = replace(config.settings, dims=parse_dims(dim or ()))
+    with progress(quiet=False) as tell:
+        found = compare(a, b, settings, by_place, tell)
+    page = difference_page(found)
+    write_texts([(path, render_page(page, format_of(path))) for path in report or ()], lambda: None)
+    show(page, form)
+    tell_ci(lambda: page)
     if exit_code and not found.is_same:
         raise typer.Exit(EXIT_GATE)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ascend_fuse.cli import complete
 from ascend_fuse.cli.option import SETTINGS, FormatOption, ReportOption, configured
 from ascend_fuse.cli.progress import progress
 from ascend_fuse.cli.sweep import sweep_model
@@ -26,18 +27,33 @@ if TYPE_CHECKING:
     from ascend_fuse.report.explanation import Filter
 
 RULE = re.compile(r"[A-Za-z]{2,8}([0-9]{3}|[0-9]*[*?][0-9*?]*)")  # a code or a glob of codes
-PLANNING = [name for name in SETTINGS if name not in ("weights", "verify", "jobs")]
+PLANNING = [n for n in SETTINGS if n not in ("weights", "verify", "jobs", "scheduler", "cache", "cache_dir")]
 
 
 @configured(*PLANNING)
 def explain_command(
-    what: Annotated[str, typer.Argument(metavar="MODEL|CODE", help="ONNX file, rule code or reason code.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|CODE", help="ONNX file, rule code or reason code.", autocompletion=complete.codes
+        ),
+    ],
     node: Annotated[
         list[str] | None,
         typer.Option("--node", metavar="NAME", help="Only the node of that name, with all that was judged."),
     ] = None,
-    rule: Annotated[str, typer.Option("--rule", metavar="AF...", help="Only what this rule, or glob, is about.")] = "",
-    code: Annotated[str, typer.Option("--code", metavar="REASON", help="Only near misses for this reason.")] = "",
+    rule: Annotated[
+        str,
+        typer.Option(
+            "--rule", metavar="AF...", help="Only what this rule, or glob, is about.", autocompletion=complete.rules
+        ),
+    ] = "",
+    code: Annotated[
+        str,
+        typer.Option(
+            "--code", metavar="REASON", help="Only near misses for this reason.", autocompletion=complete.reasons
+        ),
+    ] = "",
     sweep: Annotated[
         list[str] | None,
         typer.Option("--sweep", metavar="NAME=A..B", help="Where verdicts flip with a size; A,B,... too; repeatable."),
@@ -57,6 +73,10 @@ def explain_command(
     # a word near to a code is a code mistyped, unless there is such a file
     is_code = is_rule or bool(get_close_matches(what.lower(), CODES, 1, 0.8))
     if not is_code or Path(what).exists():
+        from ascend_fuse.report.render import format_of
+
+        for path in report or ():
+            format_of(path)
         from ascend_fuse.report.explanation import Filter
 
         wanted = Filter(tuple(node or ()), rule.upper(), code)
@@ -96,7 +116,7 @@ def _model(model: Path, wanted: Filter, reports: Sequence[Path], form: Format, c
     task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes(), anew=True)
     writing = replace(task.delivery, reports=tuple(reports))
     check(replace(task, delivery=writing))
-    ready = prepare(config.settings)
+    ready = prepare(replace(config.settings, cache=False))  # which has nothing of what was judged
     with progress(quiet=False) as callback:
         result = carry_out(model, task, callback, ready)
     writing.placings(result.model)  # refuses to write over data files

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ascend_fuse.cli.ci import tell_ci
 from ascend_fuse.cli.option import (
     SETTINGS,
     FormatOption,
     InPlaceOption,
     QuietOption,
     ReportOption,
+    ShardOption,
     configured,
     is_folder,
     target_path,
@@ -25,6 +27,7 @@ from ascend_fuse.cli.stream import say, silence
 from ascend_fuse.config import Config
 from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format, printable
+from ascend_fuse.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
     from ascend_fuse.task import Result
@@ -44,6 +47,7 @@ def optimize_command(
     ] = None,
     in_place: InPlaceOption = False,
     plan: PlanOption = None,
+    shard: ShardOption = None,
     report: ReportOption = None,
     form: FormatOption = Format.TEXT,
     quiet: QuietOption = False,
@@ -56,20 +60,23 @@ def optimize_command(
     ascend-fuse.toml: see `ascend-fuse config show`.
     """
     output = None if out is None else Path(out)
-    if len(models) > 1 or models[0].is_dir() or (out is not None and is_folder(out)):
+    part = None if shard is None else parse_shard(shard)
+    if part or len(models) > 1 or models[0].is_dir() or (out is not None and is_folder(out)):
         if plan is not None:
             raise UsageError("a plan is of one model", where="--plan", do="give the models one by one")
-        _several(models, output, in_place, report or (), form, quiet, config)
+        _several(models, output, in_place, part, report or (), form, quiet, config)
         return
     target = None if plan is not None and output is None and not in_place else target_path(models[0], output, in_place)
 
     from ascend_fuse.pipeline import deliver_to
+    from ascend_fuse.report.render import result_page
     from ascend_fuse.task import Task, carry_out
 
     delivery = deliver_to(models[0], config.settings, target, in_place, report or (), plan)
     task = Task(config.settings, delivery, strict=config.strict_sizes(), skip_unchanged=output is None)
     with progress(quiet) as callback:
         result = carry_out(models[0], task, callback)
+    tell_ci(lambda: result_page(result))
     if not quiet:
         _show(result, form, plan)
         _tell_misspelt(config, result.plan.dims)
@@ -96,6 +103,7 @@ def _several(
     models: Sequence[Path],
     output: Path | None,
     in_place: bool,
+    shard: Shard | None,
     reports: Sequence[Path],
     form: Format,
     quiet: bool,
@@ -108,7 +116,7 @@ def _several(
 
     with progress(quiet) as callback:
         batch = optimize_all(
-            models, config.settings, output=output, in_place=in_place, reports=reports, progress=callback
+            models, config.settings, output=output, in_place=in_place, reports=reports, shard=shard, progress=callback
         )
     try:
         if not quiet:
@@ -118,6 +126,7 @@ def _several(
             sys.stdout.flush()
     except BrokenPipeError:  # the reader has what it wanted; what failed is told all the same
         silence(sys.stdout)
+    tell_ci(lambda: batch_page(batch))
     for error in batch.errors:
         say(f"error: {error}")
     for name in batch.absent_sizes:

@@ -12,7 +12,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ascend_fuse.config import DEFAULT_SOC, parse_dims, resolve
+from ascend_fuse.cli import complete
+from ascend_fuse.config import CHECK, DEFAULT_SOC, parse_dims, resolve
 from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format
 
@@ -49,7 +50,16 @@ QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing 
 InPlaceOption = Annotated[bool, typer.Option("--in-place", help="Write over MODEL.")]
 ReportOption = Annotated[
     list[Path] | None,
-    typer.Option("--report", metavar="FILE", help="Report, as .json, .md, .html or .txt; repeatable."),
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Report, as .json, .md, .html or .txt, of `optimize` and `check` as .sarif, .xml (JUnit) or .gitlab.json "
+        "too; repeatable.",
+    ),
+]
+ShardOption = Annotated[
+    str | None,
+    typer.Option("--shard", metavar="I/N", help="Of several models, the I-th of N parts of about equal size."),
 ]
 DimOption = Annotated[
     list[str] | None,
@@ -75,10 +85,21 @@ def _option(kind: object, name: str, text: str, default: str, **more: Any) -> ob
 
 
 SETTINGS: dict[str, object] = {
-    "soc": _option(str, "--soc", "Chip, or a CANN platform_config file.", DEFAULT_SOC, metavar="NAME|INI"),
+    "soc": _option(
+        str,
+        "--soc",
+        "Chip, or a CANN platform_config file.",
+        DEFAULT_SOC,
+        metavar="NAME|INI",
+        autocompletion=complete.chips,
+    ),
     "dims": DimOption,
-    "select": _option(list[str], "--select", "Only these rules; repeatable.", "", metavar="AF..."),
-    "ignore": _option(list[str], "--ignore", "Not these rules; repeatable.", "", metavar="AF..."),
+    "select": _option(
+        list[str], "--select", "Only these rules; repeatable.", "", metavar="AF...", autocompletion=complete.rules
+    ),
+    "ignore": _option(
+        list[str], "--ignore", "Not these rules; repeatable.", "", metavar="AF...", autocompletion=complete.rules
+    ),
     "rules": RulesOption,
     "launch_us": _option(float, "--launch-us", "Cost of one launch.", "10", metavar="US"),
     "min_gain": _option(float, "--min-gain", "Least share of time a fusion must save.", "0.03", metavar="SHARE"),
@@ -106,26 +127,45 @@ SETTINGS: dict[str, object] = {
         "no",
     ),
     "jobs": _option(int, "--jobs", "Processes, for several models.", "1", metavar="N"),
+    "scheduler": _option(
+        str, "--scheduler", "Dask scheduler whose workers take several models.", "none", metavar="ADDRESS"
+    ),
+    "cache": _option(bool, "--cache/--no-cache", "Use the cache, where one is named.", "yes"),
+    "cache_dir": _option(
+        Path, "--cache-dir", "Keep results there by content, and take them from there.", "none", metavar="DIR"
+    ),
 }
 
 
-def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The command with these settings as options; it is called with all of them resolved, as `config`.
+GATES: dict[str, object] = {
+    "min_fusions": _option(int, "--min-fusions", "Least fusions of a model.", "", metavar="N"),
+    "max_launches": _option(int, "--max-launches", "Most launches after fusion.", "", metavar="N"),
+    "max_unfused": _option(int, "--max-unfused", "Most launches left that a kernel could take.", "", metavar="N"),
+    "max_growth": _option(str, "--max-growth", "Most that the model's files may grow.", "", metavar="PERCENT"),
+    "min_gain": _option(str, "--min-gain", "Least of the estimated time that is saved.", "", metavar="PERCENT"),
+    "expect": _option(Path, "--expect", "Baseline of fusions that are expected.", "", metavar="FILE"),
+}
+
+
+def configured(*names: str, gates: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command with these settings, and the `gates`, as options; it is called with all resolved, as `config`.
 
     An error about the value of an option says which variable or file gave it.
 
     The options are put into the signature, which is what typer reads: no command repeats them.
     """
 
+    options = {n: SETTINGS[n] for n in names} | ({f"{CHECK}_{n}": o for n, o in GATES.items()} if gates else {})
+
     def wrap(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
         own = {n: p.replace(annotation=hints[n]) for n, p in signature(command).parameters.items() if n != "config"}
-        added = {n: Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=SETTINGS[n]) for n in names}
+        added = {n: Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=options[n]) for n in options}
         file = Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=ConfigOption)
 
         @wraps(command)
         def run(*, config: Path | None, **given: Any) -> None:
-            flags = {n: v.value if isinstance(v := given.pop(n), Enum) else v for n in names}
+            flags = {_option_name(n): v.value if isinstance(v := given.pop(n), Enum) else v for n in options}
             resolved = resolve(flags, file=config)
             try:
                 command(**given, config=resolved)
@@ -138,6 +178,12 @@ def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
         return run
 
     return wrap
+
+
+def _option_name(parameter: str) -> str:
+    """The option's name in the configuration: the parameter's, or that of a gate."""
+    gate = parameter.removeprefix(f"{CHECK}_")
+    return f"{CHECK}.{gate}" if gate != parameter else parameter
 
 
 def fused_path(model: Path) -> Path:

@@ -10,9 +10,10 @@ from contextlib import suppress
 
 def say(sentence: str) -> None:
     """One line on standard error, if anybody reads that."""
+    from ascend_fuse.report.github import harmless
     from ascend_fuse.report.page import printable
 
-    line = printable(" ".join(sentence.splitlines()))
+    line = harmless(printable(" ".join(sentence.splitlines())))
     try:
         print(f"ascend-fuse: {line}", file=sys.stderr, flush=True)
     except OSError:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 from onnx.parser import parse_model
 
+from ascend_fuse.cli.main import app_main
 from models import BUILDERS
 from models import save as save_model
 
+Run = Callable[..., tuple[int, dict[str, Any]]]
 WriteModel = Callable[[str, str], Path]
 
 CHAIN = """
@@ -47,3 +51,16 @@ def chain(write_model: WriteModel) -> Path:
 def layer(tmp_path: Path) -> Path:
     """A BERT layer: several fusions of several rules, and products that stay."""
     return save_model(BUILDERS["bert-layer"](), tmp_path / "layer.onnx")
+
+
+@pytest.fixture
+def bisect(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `bisect`; its exit code and document."""
+
+    def call(model: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+        code = app_main(["bisect", str(model), *arguments, "--format", "json"])
+        told = capsys.readouterr()
+        assert not list(model.parent.glob(".*bisect*"))
+        return code, json.loads(told.out) if told.out else {"error": told.err}
+
+    return call

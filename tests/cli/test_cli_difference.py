@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto
 
+from ascend_fuse import Difference
+from ascend_fuse import diff as difference
 from ascend_fuse.cli.main import app_main
-from ascend_fuse.graph.difference import Difference, difference
+from ascend_fuse.error import ModelError
 
 WriteModel = Callable[[str, str], Path]
 
@@ -99,7 +102,7 @@ def test_only_the_output_that_changed_is_listed(write_model: WriteModel) -> None
 def test_operators_are_counted(write_model: WriteModel) -> None:
     found = compare(write_model, "a = Add (x, w)", "a = Sub (x, w)")
     assert [(c.name, c.before, c.after) for c in found.operators] == [("Add", "2", "1"), ("Sub", "", "1")]
-    assert (found.a.nodes, found.a.launches, found.a.functions) == (4, 4, 1)
+    assert (found.a.counts.nodes, found.a.counts.launches, found.a.counts.functions) == (4, 4, 1)
 
 
 def test_an_initializer_that_may_be_replaced_is_part_of_the_interface(write_model: WriteModel, tmp_path: Path) -> None:
@@ -141,14 +144,29 @@ def external(model: ModelProto, path: Path, location: str, offset: int) -> Path:
     return path
 
 
-def test_external_weights_are_compared_by_place_and_never_read(write_model: WriteModel, tmp_path: Path) -> None:
+def test_external_weights_at_one_place_are_never_read(write_model: WriteModel, tmp_path: Path) -> None:
     model = onnx.load(write_model("m.onnx", HEAD + BASE))
     a = external(model, tmp_path / "a.onnx", "absent.bin", 0)
     assert difference(a, external(model, tmp_path / "b.onnx", "absent.bin", 0)).is_same
     below = external(model, tmp_path / "sub" / "b.onnx", "../absent.bin", 0)
     assert difference(a, below).is_same
     moved = external(model, tmp_path / "c.onnx", "absent.bin", 16)
-    assert kinds(difference(a, moved)) == {"initializer"}
+    assert kinds(difference(a, moved, by_place=True)) == {"initializer"}
+    with pytest.raises(ModelError, match="missing"):
+        difference(a, moved)
+
+
+def test_external_weights_at_two_places_are_compared_by_their_bytes(write_model: WriteModel, tmp_path: Path) -> None:
+    inline = write_model("m.onnx", HEAD + BASE)
+    model = onnx.load(inline)
+    held = onnx.numpy_helper.to_array(model.graph.initializer[0]).tobytes()
+    (tmp_path / "w.bin").write_bytes(b"before" + held)
+    (tmp_path / "v.bin").write_bytes(held[:-1] + b"x")
+    a = external(model, tmp_path / "a.onnx", "w.bin", 6)
+    assert difference(a, inline).is_same
+    assert kinds(difference(a, external(model, tmp_path / "b.onnx", "v.bin", 0))) == {"initializer"}
+    os.link(tmp_path / "w.bin", tmp_path / "linked.bin")
+    assert difference(a, external(model, tmp_path / "l.onnx", "linked.bin", 6), by_place=True).is_same
 
 
 def test_subgraphs_are_compared(write_model: WriteModel) -> None:

@@ -141,7 +141,9 @@ def test_a_file_with_the_name_of_a_code_is_a_file(
 def test_the_configuration_is_shown_with_its_origins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "ascend-fuse.toml").write_text('soc = "Ascend310P3"\nlaunch_us = 8\n\n[dims]\nbatch = 4\nseq = 9\n')
+    (tmp_path / "ascend-fuse.toml").write_text(
+        'soc = "Ascend310P3"\nlaunch_us = 8\n\n[dims]\nbatch = 4\nseq = 9\n[check]\nmin_gain = 5\n'
+    )
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     monkeypatch.setenv("ASCEND_FUSE_MIN_GAIN", "0.1")
@@ -158,6 +160,10 @@ def test_the_configuration_is_shown_with_its_origins(
         "min_gain_us": (1.0, "default"), "ub_reserve": (0.0, "default"), "l1_reserve": (0.0, "default"),
         "min_tile_k": (16, "default"), "streams": (1, "default"), "profile": ("", "default"), "weights": ("copy", "default"), "cleanup": (False, "--no-cleanup"),
         "inline_functions": (False, "default"), "verify": (False, "default"), "jobs": (1, "default"),
+        "scheduler": ("", "default"), "cache": (True, "default"), "cache_dir": ("", "default"),
+        "check.min_fusions": (None, "default"), "check.max_launches": (None, "default"),
+        "check.max_unfused": (None, "default"), "check.max_growth": (None, "default"),
+        "check.min_gain": (5.0, f"{file}:8"), "check.expect": ("", "default"),
     }  # fmt: skip
     text = shown(capsys, *args)
     assert [line.split()[:2] for line in text.splitlines() if "cleanup" in line] == [["cleanup", "false"]]

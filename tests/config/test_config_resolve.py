@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ascend_fuse import engine
-from ascend_fuse.config import DEFAULT_SOC, MAX_SIZE, OPTIONS, Given, Settings, assemble, resolve
+from ascend_fuse.config import DEFAULT_SOC, GATES, MAX_SIZE, OPTIONS, Gates, Given, Settings, assemble, resolve
 from ascend_fuse.config_file import find_file
 from ascend_fuse.error import UsageError
 
@@ -33,6 +33,9 @@ SOURCES: dict[str, tuple[object, str, str, tuple[object, object, object]]] = {
     "inline_functions": (False, "TRUE", "false", (False, True, False)),
     "verify": (False, "kernels", "false", (False, "kernels", False)),
     "jobs": (2, "3", "4", (2, 3, 4)),
+    "scheduler": ("tcp://a:1", "tcp://b:1", '"tcp://c:1"', ("tcp://a:1", "tcp://b:1", "tcp://c:1")),
+    "cache": (False, "1", "false", (False, True, False)),
+    "cache_dir": (Path("a"), "b", '"/c"', ("a", "b", "/c")),
 }
 
 
@@ -54,6 +57,33 @@ def test_flag_before_variable_before_file_before_default(name: str, tmp_path: Pa
     assert found({}, {}, tmp_path) == (by_file, f"{tmp_path / 'ascend-fuse.toml'}:2")
     default = resolve({}, environ={}, file=None, folder=Path("/"))
     assert (getattr(default.settings, name), default.origin(name)) == (getattr(Settings(), name), "default")
+
+
+GATE_SOURCES: dict[str, tuple[object, str, str, tuple[object, object, object]]] = {
+    "min_fusions": (1, "2", "3", (1, 2, 3)),
+    "max_launches": (0, "5", "7", (0, 5, 7)),
+    "max_unfused": (1, "2", "0", (1, 2, 0)),
+    "max_growth": ("5%", "0.5%", "200", (5.0, 0.5, 200.0)),
+    "min_gain": ("30", "1%", '"2%"', (30.0, 1.0, 2.0)),
+    "expect": (Path("a.json"), "b.json", '"/c.json"', ("a.json", "b.json", "/c.json")),
+}
+
+
+@pytest.mark.parametrize("name", GATE_SOURCES)
+def test_gates_come_from_the_same_places(name: str, tmp_path: Path) -> None:
+    flag, variable, text, values = GATE_SOURCES[name]
+    (tmp_path / "ascend-fuse.toml").write_text(f"min_gain = 0.1\n[check]\n{name} = {text}\n")
+    option, shown = f"check.{name}", f"ASCEND_FUSE_CHECK_{name.upper()}"
+    origins = (f"--{name.replace('_', '-')}", shown, f"{tmp_path / 'ascend-fuse.toml'}:3")
+    layers: tuple[tuple[dict[str, object], dict[str, str]], ...] = (
+        ({option: flag}, {shown: variable}), ({option: None}, {shown: variable}), ({}, {}),
+    )  # fmt: skip
+    for (flags, environ), value, origin in zip(layers, values, origins, strict=True):
+        config = resolve(flags, environ=environ, folder=tmp_path)
+        assert (getattr(config.gates, name), config.origin(option)) == (value, origin)
+        assert config.settings == Settings(min_gain=0.1)  # a gate is no bound
+    assert resolve({}, environ={}, folder=Path("/")).gates == Gates()
+    assert set(GATE_SOURCES) == set(GATES) == {f.name for f in fields(Gates)}
 
 
 def test_sizes_are_options_one_by_one(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_inline_needs_no_original_at_any_ir(ir: int, tmp_path: Path) -> None:
 
 def test_values_between_fused_nodes_have_their_types() -> None:
     """ONNX Runtime infers nothing about our domain before it inlines; other tools do not at all."""
-    model = parse(f"g ({X} x) => ({X} y) {{ a = Relu (x) b = Tanh (a) c = Transpose (b) y = Transpose (c) }}")
+    model = parse(f"g ({X} x) => ({X} y) {{ a = Relu (x) b = Tanh (a) c = Trilu (b) y = Trilu (c) }}")
     out = fuse(model).model
     (info,) = [v for v in out.graph.value_info if v.name == "b"]
     assert [d.dim_value for d in info.type.tensor_type.shape.dim] == [4, 256, 1024]
