@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind.h"
 #include "gemm_solve.h"
 #include "judge.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bind.h"
 #include "cost.h"
 #include "cube_cost.h"
 #include "gemm.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind.h"
 #include "tiling.h"
 
 namespace ascend_fuse {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind.h"
 #include "gemm_solve.h"
 #include "lower_vector.h"
 

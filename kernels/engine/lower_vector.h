@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind.h"
 #include "judge.h"
 #include "lower_step.h"
 #include "lower_transfer.h"

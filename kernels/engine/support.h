@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "bind.h"
 #include "gemm_support.h"
 
 namespace ascend_fuse {

@@ -83,6 +83,7 @@ inline bool stores_less_than_a_block(const Job& job, const Tiling& tiling) {
             int64_t run = cuts && extent.wide() ? cols : last_rows * cols;
             const bool crosses =
                 lie.run < (lie.turned ? grid.row_segment : std::min(grid.segment, extent.cols));
+            if (lie.ordered && !extent.wide() && lie.run < grid.rows) return true;  // one by one
             if (lie.ordered && extent.wide()) run = crosses ? align_bytes : lie.turned ? last_rows : cols;
             if (run * extent.width < align_bytes) return true;
         }
