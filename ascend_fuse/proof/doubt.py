@@ -29,6 +29,7 @@ class Doubt:
         self._program = program
         self._arrays = arrays
         self._masks = masks
+        self._numbers_rows = any(line.op == "index" for line in program.instrs)
         self._runs: list[list[Array]] = []
 
     def covers(self, k: int, want: Array, got: Array, clean: bool) -> Array:
@@ -40,6 +41,8 @@ class Doubt:
             noise = Noise(0)
             self._runs = [evaluate(self._program, self._arrays, self._masks, noise) for _ in range(RUNS)]
         runs = [r[k] for r in self._runs]
+        if not clean and self._numbers_rows:  # the first greatest of a row that holds no number is any, or none
+            return np.ones(np.shape(want), np.bool_)
         if want.dtype.kind in "biu":
             return np.asarray(np.any([r != got for r in runs], axis=0))
         with np.errstate(all="ignore"):

@@ -74,7 +74,7 @@ def _wide_node(node: NodeProto) -> NodeProto:
     out = NodeProto()
     out.CopyFrom(node)
     for a in out.attribute:
-        if a.name == "to" and out.op_type == "Cast":
+        if (out.op_type, a.name) in (("Cast", "to"), ("Bernoulli", "dtype")):
             a.i = HALF.get(a.i, a.i)
         if a.name == "value" and a.t.data_type in HALF:
             a.t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(a.t).astype(np.float32)))

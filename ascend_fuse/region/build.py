@@ -214,6 +214,9 @@ def finish(builder: Builder, external: Sequence[str], wanted: Sequence[str]) -> 
         return Miss("limit-instructions", "too many instructions", figures=figures)
     if len(wanted) > LIMIT_OUTPUTS:
         return Miss("limit-outputs", "too many outputs", figures={"count": len(wanted), "limit": LIMIT_OUTPUTS})
+    mixed = _mixed(builder)
+    if mixed is not None:
+        return mixed
     count = len(builder.sides)
     lines: list[Input | Miss] = [side_line(builder, side, f"x{k}") for k, side in enumerate(builder.sides)]
     lines += [input_line(builder, n, f"x{k}") for k, n in enumerate(external[count:], count)]
@@ -254,6 +257,17 @@ def _read(builder: Builder, outputs: Sequence[str]) -> list[Instr]:
             read.update(o.name for o in line.operands if isinstance(o, Value))
             kept.append(line)
     return kept[::-1]
+
+
+def _mixed(builder: Builder) -> Miss | None:
+    """A line whose operands differ in type: no operator of the table converts, whatever a model's own types are."""
+    made = {line.name: line.type.dtype for line in builder.instrs}
+    for line in builder.instrs:
+        read = [o.name for o in line.operands[line.op == "where" :] if isinstance(o, Value)]
+        found = sorted({made[n] if n in made else builder.view.type_of(n[1:]).dtype for n in read})
+        if len(found) > 1 and line.op in table() and table()[line.op].kind == "map":
+            return Miss("dtype-unsupported", f"{line.op} of {' and '.join(found)}", figures={"dtype": found[-1]})
+    return None
 
 
 def _renamed(line: Instr, names: Mapping[str, str]) -> Instr:
