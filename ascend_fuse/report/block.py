@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ascend_fuse.graph.outline import Outline, OutlineNode, OutlineScope
 from ascend_fuse.plan import NearMiss, Plan, Totals
 from ascend_fuse.report import quantity
-from ascend_fuse.report.page import Section, Table, located
+from ascend_fuse.report.page import Kind, Section, Shown, Table, located
 
 NUMBERED = re.compile(r"(.*?)([._])(\d+)")
 UNNAMED = re.compile(r"[\w:.]+\((.*)\)")  # what stands for the name of a node without one: `Add(output)`
@@ -95,9 +95,13 @@ def blocks_section(plan: Plan, outline: Outline) -> Section:
     columns = ("block", "fusions", "left", "launches", "HBM traffic", "estimated time", "saved")
     line = (
         "Blocks are read off the names of nodes and weights; a fusion counts in the block of its first node. left: "
-        "nodes that start a kernel of their own."
+        "nodes that stay a launch of their own."
     )
-    table = Table(columns, tuple(rows), frozenset(columns[1:]), bars=tuple(bars))
+    known = {located(s.path, name): Shown(name, s.path, Kind.BLOCK) for s in outline.scopes for name in blocks(s)}
+    shows = tuple(known.get(row[0]) for row in rows)
+    left = sum(s.left for s in found.values())
+    total = _row("total", Share(len(plan.regions), left, plan.totals_before, plan.totals_after))
+    table = Table(columns, tuple(rows), frozenset(columns[1:]), shows, tuple(bars), total)
     return Section("Blocks", (line,), table, in_text=False)
 
 

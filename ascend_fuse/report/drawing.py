@@ -34,7 +34,7 @@ def drawing_json(plan: Plan, drawing: Drawing, groups: Groups) -> dict[str, obje
         "scopes": scopes, "regions": regions, "programs": [[text.splitlines(), tiling] for text, tiling in programs],
         "misses": [_miss(m) for m in plan.misses],
         "cleanups": [[c.graph, c.node, c.rule, c.what] for c in plan.cleanups],
-        "rules": {code: plan.rule_names.get(code, "") for code in sorted(plan.counts())},
+        "rules": {code: plan.rule_names.get(code, "") for code in sorted({c for r in plan.regions for c in r.rules})},
         "reasons": {code: [CODES[code], ADVICE[code]] for code in sorted(codes)},
         "roofline": _roofline(drawing, groups),
     }  # fmt: skip

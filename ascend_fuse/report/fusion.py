@@ -16,7 +16,7 @@ from ascend_fuse.report.block import blocks_section
 from ascend_fuse.report.candidate import alike, candidate
 from ascend_fuse.report.drawing import drawing_json
 from ascend_fuse.report.miss import costliest, misses
-from ascend_fuse.report.page import Page, Section, Table, located
+from ascend_fuse.report.page import Kind, Page, Section, Shown, Table, located
 from ascend_fuse.report.roofline import points, roofline_section
 
 if TYPE_CHECKING:
@@ -79,16 +79,26 @@ def summary(plan: Plan) -> Section:
 def rules(plan: Plan) -> Section:
     """What each rule saves."""
     counts = plan.counts()
-    rows = tuple(
-        (code, plan.rule_names.get(code, ""), quantity.count(counts[code]), quantity.count(t.launches),
-         quantity.size(t.hbm_bytes), quantity.time(t.time_us))
-        for code, t in plan.by_rule().items()
+    saved = plan.by_rule()
+    further = Counter(code for r in plan.regions for code in r.rules[1:] if code not in saved)
+    codes = (*saved, *sorted(further))
+    rows = (
+        *((code, plan.rule_names.get(code, ""), quantity.count(counts[code]), *_saved(t)) for code, t in saved.items()),
+        *((code, plan.rule_names.get(code, ""), f"({quantity.count(further[code])})", "", "", "")
+          for code in codes[len(saved):]),
     )  # fmt: skip
     columns = ("rule", "name", "fusions", "launches saved", "HBM saved", "estimated time saved")
     lines = ("What cleanups save is in the summary alone.",) if plan.cleanups else ()
-    of_rule = {code: [r for r in plan.regions if r.rules[0] == code] for code in counts}
-    bars = tuple(_times(of_rule[code]) for code in plan.by_rule())
-    return Section("Rules", lines, Table(columns, rows, frozenset(columns[2:]), bars=bars))
+    if further:
+        lines += ("In brackets: fusions of the rules above that the rule has a part in; their savings are there.",)
+    bars = tuple(_times([r for r in plan.regions if r.rules[0] == code]) for code in codes)
+    total = ("total", "", quantity.count(len(plan.regions)), *_saved(sum(saved.values(), Totals())))
+    shows = tuple(Shown(code, kind=Kind.RULE) for code in codes)
+    return Section("Rules", lines, Table(columns, rows, frozenset(columns[2:]), shows, bars, total))
+
+
+def _saved(t: Totals) -> tuple[str, str, str]:
+    return quantity.count(t.launches), quantity.size(t.hbm_bytes), quantity.time(t.time_us)
 
 
 def _fusion(number: int, regions: Sequence[Region], profiled: bool) -> tuple[str, ...]:
@@ -118,17 +128,21 @@ def fusions(plan: Plan) -> Section:
         return Section("Fusions", ("Nothing is fused.",))
     profiled = bool(plan.profile_source)
     rows = tuple(_fusion(number, g, profiled) for number, g in enumerate(found, start=1))
-    columns = ("#", "count", "fusion", "rules", "family", "nodes", "estimated gain", "assumed")
+    columns = ("#", "count", "fusion", "rules", "family", "nodes", "estimated gain", "assumed figures")
     line = (
-        "nodes: of one fusion; estimated gain: of all in the row; assumed: share of the estimate that rests "
-        "on assumed figures"
+        "nodes: of one fusion; estimated gain: of all in the row; assumed figures: share of the estimate that rests on "
+        "figures of the chip for which nothing is published, marked in the engine's tables; not the sizes"
     )
     line += "; measured: launches before, and their share of the time before." if profiled else "."
     columns += ("measured",) if profiled else ()
-    numeric = frozenset({"#", "count", "nodes", "estimated gain", "assumed", "measured"})
-    table = Table(columns, rows, numeric, tuple((g[0].graph, g[0].name) for g in found), tuple(map(_times, found)))
+    numeric = frozenset({"#", "count", "nodes", "estimated gain", "assumed figures", "measured"})
+    table = Table(columns, rows, numeric, _numbered(len(found)), tuple(map(_times, found)))
     each = tuple(_gaining(candidate(k, a), a[0]) for k, g in enumerate(found, start=1) for a in alike(g))
     return Section("Fusions", (line,), table, folded=each)
+
+
+def _numbered(count: int) -> tuple[Shown, ...]:
+    return tuple(Shown(str(number), kind=Kind.ROW) for number in range(1, count + 1))
 
 
 def _gaining(section: Section, r: Region) -> Section:
@@ -153,10 +167,11 @@ def fused_nodes(plan: Plan) -> Section:
     found = groups(plan.regions)
     rows = tuple(row(number, r) for number, g in enumerate(found, start=1) for r in g)
     columns = ("#", "fused node", "first source node", "last source node", "estimated time")
-    line = "#: the row of Fusions. The JSON report lists all source nodes."
-    shows = tuple((r.graph, r.name) for g in found for r in g)
+    line, more = "#: the row of Fusions.", "The JSON report lists all source nodes."
+    shows = tuple(Shown(r.name, r.graph) for g in found for r in g)
     bars = tuple(_times([r]) for g in found for r in g)
-    return Section("Fused nodes", (line,), Table(columns, rows, frozenset({"#", "estimated time"}), shows, bars))
+    table = Table(columns, rows, frozenset({"#", "estimated time"}), shows, bars)
+    return Section("Fused nodes", (line,), table, elsewhere=(more,))
 
 
 def programs(plan: Plan) -> Section:
@@ -164,7 +179,8 @@ def programs(plan: Plan) -> Section:
     found = [g[0] for g in groups(plan.regions)]
     rows = tuple((str(number), *_computed(r.program)) for number, r in enumerate(found, start=1))
     line = "#: the row of Fusions. Strides: Transposes, views and Expands that became a way to load or to store."
-    return Section("Programs", (line,), Table(("#", "computes", "strides"), rows, frozenset({"#"})))
+    table = Table(("#", "computes", "strides"), rows, frozenset({"#"}), _numbered(len(found)))
+    return Section("Programs", (line,), table)
 
 
 def _computed(text: str) -> tuple[str, str]:
@@ -187,8 +203,10 @@ def cleanups(plan: Plan) -> Section:
         (code, plan.rule_names.get(code, ""), quantity.count(len(found[code])), _cleaned(found[code][0]))
         for code in sorted(found)
     )
-    line = "A report as Markdown, HTML or JSON lists each of them."
-    return Section("Cleanups", (line,), Table(("rule", "name", "count", "for example"), rows, frozenset({"count"})))
+    more = "A report as Markdown, HTML or JSON lists each of them."
+    shows = tuple(Shown(code, kind=Kind.CLEANUP) for code in sorted(found))
+    table = Table(("rule", "name", "count", "for example"), rows, frozenset({"count"}), shows)
+    return Section("Cleanups", (), table, elsewhere=(more,))
 
 
 def _cleaned(c: Cleanup) -> str:
@@ -198,7 +216,8 @@ def _cleaned(c: Cleanup) -> str:
 def each_cleanup(plan: Plan) -> Section:
     """Every change beside fusion."""
     rows = tuple((c.rule, located(c.graph, c.node), c.what) for c in plan.cleanups)
-    return Section("Each cleanup", (), Table(("rule", "node", "what"), rows), in_text=False)
+    shows = tuple(Shown(c.node, c.graph) for c in plan.cleanups)
+    return Section("Each cleanup", (), Table(("rule", "node", "what"), rows, shows=shows), in_text=False)
 
 
 def _unchanged(plan: Plan, notes: Sequence[str]) -> Section:
@@ -240,7 +259,7 @@ def fusion_page(
     drawing: Drawing | None = None,
 ) -> Page:
     """The report of one run; `verification` is what was found when both models ran, as plain data; `name`: of the
-    model that was written; `drawing`: the graphs, for pictures.
+    models that were read and written; `drawing`: the graphs, for pictures.
     """
     sections = [_unchanged(plan, notes)] if plan.already_fused else _sections(plan, notes, drawing)
     document = {**to_json(plan), "notes": list(notes), "verification": verification}

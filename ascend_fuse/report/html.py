@@ -20,6 +20,7 @@ from ascend_fuse.report.svg import draw_svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 ASSETS = Path(__file__).parent / "asset"
 SCRIPTS = ("data.js", "layout-client.js", "canvas.js", "pane.js", "panel.js", "graph.js", "roofline.js", "page.js")
@@ -27,6 +28,7 @@ LIBRARIES = ("d3", "dagre")  # as cmake/WebLibraries.cmake names them
 WITHOUT = (
     "This installation has no libraries for graph and charts: it was built without a network. The tables are complete."
 )
+CODE = re.compile(r"`(ascend-fuse [^`]+|--[^`]+)`")  # of our own sentences: a command, an option
 LONG = 24  # rows: a longer table scrolls within its section
 
 
@@ -82,8 +84,16 @@ def _final(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
+def _prose(text: str) -> Markup:
+    """The text with commands and options set as code."""
+    from markupsafe import Markup, escape
+
+    parts = enumerate(CODE.split(printable(text)))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if k % 2 else escape(part) for k, part in parts)
+
+
 def _marked(table: Table) -> list[dict[str, object]]:
-    """The rows with what HTML adds to them: lengths of bars in percent of the longest, the node that they show."""
+    """The rows with what HTML adds to them: lengths of bars in percent of the longest, what they show."""
     longest = max((before for before, _ in table.bars), default=0.0) or 1.0
     rows: list[dict[str, object]] = []
     for k, row in enumerate(table.rows):
@@ -124,7 +134,7 @@ def render_html(page: Page) -> str:
         scripts={name: Markup(text) for name, text in scripts.items()},
         worker=Markup(_library("dagre") + _asset("layout.js")) if drawable else "",
         drawing=Markup(_json(page.drawing)) if drawable else "",
-        pictures=list(_pictures(sections)), marked=_marked,
+        pictures=list(_pictures(sections)), marked=_marked, prose=_prose,
     ) + "\n"  # fmt: skip
 
 

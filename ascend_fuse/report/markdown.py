@@ -37,7 +37,7 @@ def _table(table: Table) -> list[str]:
 
 def _section(section: Section) -> list[str]:
     lines = ["", f"## {escape(section.title)}"] if section.title else []
-    for line in section.lines:
+    for line in (*section.lines, *section.elsewhere):
         lines += ["", escape_line(line)]
     if section.picture is not None and (drawn := draw(section.picture)):
         lines += ["", escape_line(section.picture.description), "", *_verbatim(drawn)]

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ascend_fuse.plan import NearMiss, Plan
+from ascend_fuse.plan import NearMiss, Plan, Totals
 from ascend_fuse.reason import CODES
 from ascend_fuse.report import quantity
 from ascend_fuse.report.advice import ADVICE
-from ascend_fuse.report.page import Section, Table, located
+from ascend_fuse.report.page import Kind, Section, Shown, Table, located
 
 COSTLIEST = 5
 
@@ -49,13 +49,17 @@ def misses(plan: Plan) -> Section:
         for code, found in reasons.items()
     )  # fmt: skip
     columns = ("reason", "meaning", "nodes", "estimated time", "operators", "for example")
-    shows = tuple((found[0].graph, found[0].name) for found in reasons.values())
-    table = Table(columns, rows, frozenset({"nodes", "estimated time"}), shows)
-    line = (
-        "A node with several reasons counts for each. `ascend-fuse explain` lists every node, and what to do about a "
-        "reason."
-    )
-    return Section("Not fused", (line,), table, folded=tuple(_reason(code, found) for code, found in reasons.items()))
+    nodes = {(m.graph, m.node) for m in plan.misses}
+    total = ("total", "each node once", quantity.count(len(nodes)), quantity.time(_time(plan.misses)), "", "")
+    table = Table(columns, rows, frozenset({"nodes", "estimated time"}), _reasons(reasons), total=total)
+    line = "A node with several reasons counts for each."
+    more = "`ascend-fuse explain` lists every node, and what to do about a reason."
+    each = tuple(_reason(code, found) for code, found in reasons.items())
+    return Section("Not fused", (line,), table, folded=each, elsewhere=(more,))
+
+
+def _reasons(codes: Iterable[str]) -> tuple[Shown, ...]:
+    return tuple(Shown(code, kind=Kind.REASON) for code in codes)
 
 
 def _reason(code: str, found: Sequence[NearMiss]) -> Section:
@@ -66,21 +70,28 @@ def _reason(code: str, found: Sequence[NearMiss]) -> Section:
 
 
 def costliest(plan: Plan) -> Section:
-    """Where to look next: the nodes left that take the longest, with why they were left."""
+    """Where to look next: the nodes left that take the longest, equal ones as one, with why they were left."""
     first: dict[tuple[str, int], NearMiss] = {}
     for m in plan.misses:
         first.setdefault((m.graph, m.node), m)
-    found = sorted(first.values(), key=lambda m: (-m.cost.time_us, m.graph, m.node))[:COSTLIEST]
+    kinds: dict[tuple[object, ...], list[NearMiss]] = {}
+    for m in first.values():
+        kinds.setdefault((m.op, m.miss.code, m.cost.launches, round(m.cost.time_us, 3)), []).append(m)
+    each = [(sum((m.cost for m in same), Totals()), same) for same in kinds.values()]
+    each.sort(key=lambda pair: (-pair[0].time_us, pair[1][0].graph, pair[1][0].node))
     rows = tuple(
-        (located(m.graph, m.name), m.op, quantity.count(m.cost.launches),
-         quantity.spent(m.cost),
-         f"{m.miss.code}: {m.miss.message}")
-        for m in found
+        (located(same[0].graph, same[0].name), same[0].op, quantity.count(len(same)), quantity.count(cost.launches),
+         quantity.spent(cost), f"{same[0].miss.code}: {same[0].miss.message}")
+        for cost, same in each[:COSTLIEST]
     )  # fmt: skip
-    columns = ("node", "operator", "launches", "estimated time", "reason")
-    line = "The last node of an idiom stands for all of its nodes."
-    shows = tuple((m.graph, m.name) for m in found)
-    table = Table(columns, rows, frozenset({"launches", "estimated time"}), shows)
+    columns = ("first node", "operator", "count", "launches", "estimated time", "reason")
+    line = (
+        "Nodes of one operator, reason and time are one row, which names the first and adds them up. "
+        "The last node of an idiom stands for all of its nodes."
+    )
+    found = [same[0] for _, same in each[:COSTLIEST]]
+    shows = tuple(Shown(m.name, m.graph, Kind.ALIKE) for m in found)
+    table = Table(columns, rows, frozenset({"count", "launches", "estimated time"}), shows)
     return Section("Most expensive of what is left", (line,), table, folded=(advice(found),) if found else ())
 
 
@@ -93,7 +104,7 @@ def each_miss(found: Sequence[NearMiss]) -> Section:
     )  # fmt: skip
     columns = ("node", "operator", "reason", "rule", "because", "figures", "estimated time")
     line = "A near miss of a rule names it; the last node of an idiom stands for all of its nodes."
-    shows = tuple((m.graph, m.name) for m in found)
+    shows = tuple(Shown(m.name, m.graph) for m in found)
     return Section("Not fused", (line,), Table(columns, rows, frozenset({"estimated time"}), shows))
 
 
@@ -101,4 +112,4 @@ def advice(found: Sequence[NearMiss]) -> Section:
     """What the reasons mean, and what to do about each."""
     codes = dict.fromkeys(m.miss.code for m in found)
     rows = tuple((code, CODES[code], ADVICE[code]) for code in codes)
-    return Section("What to do", (), Table(("reason", "meaning", "what to do"), rows))
+    return Section("What to do", (), Table(("reason", "meaning", "what to do"), rows, shows=_reasons(codes)))

@@ -32,22 +32,44 @@ class FindingFormat(StrEnum):
     GITLAB = "gitlab"
 
 
+class Kind(StrEnum):
+    """What the name of a `Shown` names."""
+
+    NODE = "node"
+    ALIKE = "alike"  # a node that is left, with those of the same operator, reason and cost
+    RULE = "rule"
+    ROW = "row"  # of Fusions
+    BLOCK = "block"
+    REASON = "reason"
+    CLEANUP = "cleanup"  # the code of one
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a row of a table is about: a click on it marks all of that in the drawing."""
+
+    name: str
+    graph: str = ""  # of a node or block
+    kind: Kind = Kind.NODE
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """`rows` have one string per column; columns named in `numeric` are right-aligned.
 
-    For HTML alone, one for each row: `shows`, the graph and node that a click shows in the drawing; `bars`, a length
-    before and after, drawn to one scale beside the figures that say the same.
+    For HTML alone, one for each row: `shows`, what a click marks in the drawing, None for nothing; `bars`, a length
+    before and after, drawn to one scale beside the figures that say the same. `total`, HTML alone too: a last row.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
-    shows: tuple[tuple[str, str], ...] = ()
+    shows: tuple[Shown | None, ...] = ()
     bars: tuple[tuple[float, float], ...] = ()
+    total: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if any(len(row) != len(self.columns) for row in self.rows):
+        if any(len(row) != len(self.columns) for row in (*self.rows, *([self.total] if self.total else []))):
             raise ValueError(f"a row without {len(self.columns)} cells")
         if any(extra and len(extra) != len(self.rows) for extra in (self.shows, self.bars)):
             raise ValueError("not one for each row")
@@ -56,6 +78,7 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Section:
     """Sentences, a picture, a table; `code` is shown verbatim. `in_text`: whether plain text has the section too.
+    `elsewhere`: sentences of where to find what is left out; HTML leaves it in.
 
     Plain text shows no picture: the table has its figures. For HTML alone: `folded`, sections that open on a click,
     and `drawn`, what the page's script draws there ("graph", "roofline"); a section with it is in HTML alone.
@@ -69,6 +92,7 @@ class Section:
     picture: Picture | None = None
     folded: tuple[Section, ...] = ()
     drawn: str = ""
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

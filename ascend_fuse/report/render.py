@@ -91,6 +91,8 @@ def result_page(result: Result) -> Page:
     from ascend_fuse.worker import Outcome
 
     found, name = result.verification, result.path.name if result.path is not None else ""
+    if result.source is not None and result.source.name != name:
+        name = f"{result.source.name}{name and f' → {name}'}"
     document = None if found is None else verification_json(found)
     page = fusion_page(result.plan, result.notes, document, name, result.drawing)
     outcome = Outcome(result.source or result.path or Path("model.onnx"), result.path, result.plan, found)

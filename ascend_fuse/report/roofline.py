@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ascend_fuse.plan import Region, Totals
 from ascend_fuse.report import quantity
-from ascend_fuse.report.page import Section, Table
+from ascend_fuse.report.page import Kind, Section, Shown, Table
 from ascend_fuse.roofline import Roofs, Work, work
 
 
@@ -56,7 +56,8 @@ def roofline_section(found: Sequence[Point], roofs: Roofs) -> Section:
         f"{quantity.rate(roofs.hbm_bytes_per_s, 'B/s')} of HBM; the peaks of cube and vector unit of all cores.",
     )
     columns = ("#", "fusion", "operations", "unit", "op/B before", "after", "rate before", "rate after", "of its roof")
-    table = Table(columns, tuple(_row(p, roofs) for p in found), frozenset(columns) - {"fusion", "unit"})
+    shows = tuple(Shown(str(p.number), kind=Kind.ROW) for p in found)
+    table = Table(columns, tuple(_row(p, roofs) for p in found), frozenset(columns) - {"fusion", "unit"}, shows)
     figures = Section("Figures", ("#: the row of Fusions; of one fusion.",), table)
     return Section("Roofline", lines, folded=(figures,), drawn="roofline")
 

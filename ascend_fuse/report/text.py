@@ -66,7 +66,7 @@ def _print_section(console: Console, section: Section) -> None:
     if section.title:
         console.print()
         console.print(Text(printable(section.title), style="bold"))
-    for line in section.lines:
+    for line in (*section.lines, *section.elsewhere):
         console.print(Text(printable(line)))
     if section.table is not None:
         _print_table(console, section.table)

@@ -29,8 +29,8 @@ def summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("args", "title"),
     [
-        (("optimize", "chain.onnx"), "# ascend-fuse: fusion report, chain.fused.onnx"),
-        (("optimize", "chain.onnx", "-q"), "# ascend-fuse: fusion report, chain.fused.onnx"),
+        (("optimize", "chain.onnx"), "# ascend-fuse: fusion report, chain.onnx → chain.fused.onnx"),
+        (("optimize", "chain.onnx", "-q"), "# ascend-fuse: fusion report, chain.onnx → chain.fused.onnx"),
         (("optimize", "chain.onnx", "-o", "out/"), "# ascend-fuse: fusion of several models"),
         (("check", "chain.onnx", "--format", "json"), "# ascend-fuse: check"),
         (("diff", "chain.onnx", "chain.onnx"), "# ascend-fuse: difference"),

@@ -68,3 +68,10 @@ class Tab:
         entries = (json.loads(e["message"])["message"] for e in self.driver.get_log("performance"))
         asked = [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
         return [url for url in asked if url != self.path.as_uri() and not url.startswith("blob:")]
+
+
+def marked(tab: Tab) -> list[list[str]]:
+    """The labels of the nodes that are marked, before and after."""
+    return tab.run(
+        "return [0, 1].map((side) => [...graphView.panes[side].state.marked].filter((n) => n.side === side).map((n) => n.label))"
+    )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import Tab, start
 from report_sample import HOSTILE
 
+import ascend_fuse
 from ascend_fuse.plan import Cleanup, Figures, NearMiss, Plan, Region, Tiling, Totals
 from ascend_fuse.reason import Miss
+from ascend_fuse.report.html import LIBRARIES, _library
+from models import BUILDERS
 
 TILING = Tiling(block_dim=40, buffer_num=2, tile_rows=8, tile_cols=768, ub_bytes=98304, ub_budget=188160, l1_budget=0)
 FIGURES = Figures(Totals(4, 4096, 48.0), Totals(1, 2048, 13.0), assumed_share=0.25, bound="MTE2")
@@ -54,3 +61,29 @@ def hostile(plan: Plan) -> Plan:
     regions = tuple(replace(region(k, HOSTILE), label=HOSTILE, name=HOSTILE) for k in range(2))
     misses = tuple(replace(m, name=HOSTILE, miss=replace(m.miss, message=HOSTILE)) for m in plan.misses)
     return replace(plan, regions=regions, misses=misses)
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    if not all(map(_library, LIBRARIES)):
+        pytest.skip("this installation was built without a network: it has no web libraries")
+    found = start()
+    yield found
+    found.quit()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
+    """Two BERT layers."""
+    path = tmp_path_factory.mktemp("html") / "layers.html"
+    return path, ascend_fuse.optimize(BUILDERS["bert-layer"](layers=2), reports=path).plan
+
+
+@pytest.fixture(scope="module")
+def report(made: tuple[Path, Plan]) -> Path:
+    return made[0]
+
+
+@pytest.fixture
+def tab(driver: Any, report: Path) -> Tab:
+    return Tab(driver, report)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, start
+from browser import Tab, marked
 from onnx.parser import parse_model
 from report_sample import HOSTILE
 
 import ascend_fuse
-from ascend_fuse.report.html import LIBRARIES, _library
 from models import BUILDERS
 
 MARKUP = "</script><img src=x onerror=window.hit=1><b>&amp;"
@@ -27,35 +25,6 @@ branches (float[256, 64] x, bool c) => (float[256, 64] y) {
   >
 }
 """
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    if not all(map(_library, LIBRARIES)):
-        pytest.skip("this installation was built without a network: it has no web libraries")
-    found = start()
-    yield found
-    found.quit()
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two BERT layers."""
-    path = tmp_path_factory.mktemp("html") / "layers.html"
-    ascend_fuse.optimize(BUILDERS["bert-layer"](layers=2), reports=path)
-    return path
-
-
-@pytest.fixture
-def tab(driver: Any, report: Path) -> Tab:
-    return Tab(driver, report)
-
-
-def marked(tab: Tab) -> list[list[str]]:
-    """The labels of the nodes that are marked, before and after."""
-    return tab.run(
-        "return [0, 1].map((side) => [...graphView.panes[side].state.marked].filter((n) => n.side === side).map((n) => n.label))"
-    )
 
 
 def at(tab: Tab, node: str) -> tuple[Any, int, int]:
@@ -155,8 +124,8 @@ def test_the_search_finds_nodes_operators_tensors_and_reasons(tab: Tab) -> None:
 
 
 def test_rows_show_their_nodes_and_tables_sort(tab: Tab) -> None:
-    row = tab.run("return document.querySelector('tr[data-node]')")
-    name = row.get_attribute("data-node")
+    row = tab.run("return document.querySelector('tr[data-shows=node]')")
+    name = row.get_attribute("data-name")
     tab.run("arguments[0].querySelector('button').click()", row)
     tab.until("graphView.picked")
     assert tab.run("return graphView.picked.label") == name
@@ -164,13 +133,20 @@ def test_rows_show_their_nodes_and_tables_sort(tab: Tab) -> None:
         "return [...document.querySelectorAll('section')].find((s) => s.querySelector('h2')?.textContent === 'Rules').querySelector('table')"
     )
     head = table.find_element("css selector", "th:nth-child(6) button")
-    shown = [float(c.text.replace(",", "").split()[0]) for c in table.find_elements("css selector", "td:nth-child(6)")]
+    times = "return [...arguments[0].querySelectorAll('tbody td:nth-child(6)')].map((c) => c.textContent)"
+
+    def shown() -> list[float]:
+        """The times, those of rows without one left out: such rows are last."""
+        found = tab.run(times, table)
+        with_time = [text for text in found if text]
+        assert found[: len(with_time)] == with_time
+        return [float(text.replace(",", "").split()[0]) for text in with_time]
+
+    wanted = sorted(shown())
     for falling in (True, False):
         tab.run("arguments[0].click()", head)
-        again = [
-            float(c.text.replace(",", "").split()[0]) for c in table.find_elements("css selector", "td:nth-child(6)")
-        ]
-        assert again == sorted(shown, reverse=falling)
+        again = shown()
+        assert again == (wanted[::-1] if falling else wanted)
 
 
 def test_dark_and_light(tab: Tab) -> None:
@@ -212,7 +188,9 @@ def test_graphs_in_graphs_are_chosen(driver: Any, tmp_path: Path) -> None:
     tab = Tab(driver, path)
     assert [o.text.rsplit(" ", 1)[0] for o in tab.all("select option")] == ["main graph", *scopes]
     tab.run(
-        "show(arguments[0], arguments[1])", scopes[0], next(r.name for r in result.plan.regions if r.graph == scopes[0])
+        "show('node', arguments[0], arguments[1])",
+        scopes[0],
+        next(r.name for r in result.plan.regions if r.graph == scopes[0]),
     )
     tab.until("graphView.picked && graphView.panes.every((p) => p.graph)")
     assert tab.run("return graphView.scope.path") == scopes[0]
@@ -231,8 +209,8 @@ def test_names_are_text(driver: Any, tmp_path: Path) -> None:
     tab.run("graphView.pick(drawing.regions[0].fused); graphView.hover(drawing.regions[0].members[0])")
     tab.until("graphView.picked")
     assert tab.run("return window.hit ?? null") is None
-    rows = "[...document.querySelectorAll('tr[data-node]')]"
-    assert tab.run(f"return {rows}.every((r) => graphView.find(r.dataset.graph, r.dataset.node))")
+    rows = "[...document.querySelectorAll('tr[data-shows]')].map((r) => r.dataset)"
+    assert tab.run(f"return {rows}.every((d) => shownBy(drawing, d.shows, d.graph, d.name).length)")
     assert tab.all("img, main b, main a") == []
     assert tab.said() == [] and tab.fetched() == []
 

@@ -21,7 +21,8 @@ from ascend_fuse.report.block import REST, block, blocks, shares
 from ascend_fuse.report.drawing import drawing_json
 from ascend_fuse.report.fusion import groups
 from ascend_fuse.report.html import LIBRARIES, render_html
-from ascend_fuse.report.page import Page, Section, Table, printable
+from ascend_fuse.report.page import Page, Section, Shown, Table, printable
+from ascend_fuse.report.render import result_page
 from ascend_fuse.roofline import work
 from ascend_fuse.task import Result
 from models import BUILDERS
@@ -86,7 +87,7 @@ def test_without_libraries_the_tables_are_there_and_it_says_so(result: Result, m
 
 
 def test_data_closes_no_tag() -> None:
-    table = Table((HOSTILE,), ((HOSTILE,),), shows=((HOSTILE, HOSTILE),), bars=((2.0, 1.0),))
+    table = Table((HOSTILE,), ((HOSTILE,),), shows=(Shown(HOSTILE, HOSTILE),), bars=((2.0, 1.0),))
     inner = Section(HOSTILE, (HOSTILE,), table, HOSTILE)
     text = render_html(Page(HOSTILE, (Section(HOSTILE, folded=(inner,)),), {}, {"x": HOSTILE + "</script><!--"}))
     assert "\x1b" not in text and "<script>*" not in text and "</script><!--" not in text
@@ -100,6 +101,39 @@ def test_bars_are_to_one_scale() -> None:
     assert re.findall(r"width:([\d.]+)%", text) == ["25.0", "50.0", "100.0", "25.0", "0.0", "0"]
     with pytest.raises(ValueError, match="one for each row"):
         Table(("a",), (("1",),), bars=((1.0, 1.0), (1.0, 1.0)))
+
+
+def test_totals_are_those_of_the_plan(result: Result) -> None:
+    plan, page = result.plan, result_page(result)
+    total = {s.title: s.table.total for s in page.sections if s.table is not None}
+    assert total["Rules"][2] == str(len(plan.regions))
+    assert total["Not fused"][2] == str(len({(m.graph, m.node) for m in plan.misses}))
+    launches = f"{plan.totals_before.launches} → {plan.totals_after.launches}"
+    assert total["Blocks"][3] == launches
+    assert launches in result.report("html") and "<tfoot>" in result.report("html")
+
+
+def test_every_rule_of_a_fusion_has_its_name(result: Result) -> None:
+    (rules,) = (s.table for s in result_page(result).sections if s.title == "Rules")
+    assert rules is not None
+    named = {row[0]: row[1] for row in rules.rows}
+    assert {code for r in result.plan.regions for code in r.rules} <= named.keys()
+    assert all(named.values())
+
+
+def test_sentences_for_other_formats_are_not_in_it(result: Result) -> None:
+    text, plain = result.report("html").split("<script", 1)[0], result.report("text")
+    for sentence in ("The JSON report lists", "`ascend-fuse explain` lists"):
+        assert sentence in plain and sentence not in text
+    assert "`" not in text and "<code>ascend-fuse soc</code>" in str(html._prose("see `ascend-fuse soc` for <b>"))
+    assert "`a` &lt;b&gt;" in str(html._prose("`a` <b>"))
+
+
+def test_the_title_names_both_models(tmp_path: Path) -> None:
+    onnx.save(BUILDERS["bert-layer"](), tmp_path / "in.onnx")
+    done = ascend_fuse.optimize(tmp_path / "in.onnx", output=tmp_path / "out.onnx")
+    assert result_page(done).title == "ascend-fuse: fusion report, in.onnx → out.onnx"
+    assert result_page(ascend_fuse.optimize(tmp_path / "in.onnx")).title == "ascend-fuse: fusion report, in.onnx"
 
 
 def test_the_drawing_is_the_plan_in_the_graphs(result: Result) -> None:

@@ -47,14 +47,22 @@ def test_the_time_of_a_reason_is_that_of_its_nodes(plan: Plan) -> None:
 
 def test_what_costs_most_of_what_is_left(plan: Plan) -> None:
     assert costliest(plan).table.rows == (
-        ("/layer.1/MatMul", "MatMul", "1", "30.5 µs", "own-kernel: MatMul"),
-        ("/layer.0/MatMul", "MatMul", "1", "20.0 µs", "own-kernel: MatMul"),
-        ("/layer.0/Softmax", "Softmax", "1", "11.0 µs", "axis-not-trailing: axis 1 of 3"),
+        ("/layer.1/MatMul", "MatMul", "1", "1", "30.5 µs", "own-kernel: MatMul"),
+        ("/layer.0/MatMul", "MatMul", "1", "1", "20.0 µs", "own-kernel: MatMul"),
+        ("/layer.0/Softmax", "Softmax", "1", "1", "11.0 µs", "axis-not-trailing: axis 1 of 3"),
     )
     many = tuple(replace(plan.misses[0], node=k, cost=Totals(1, 0, float(k))) for k in range(9))
-    assert [row[3] for row in costliest(replace(plan, misses=many)).table.rows] == [
+    assert [row[4] for row in costliest(replace(plan, misses=many)).table.rows] == [
         f"{k}.0 µs" for k in range(8, 3, -1)
     ]
+
+
+def test_equal_nodes_that_are_left_are_one_row_with_their_sum(plan: Plan) -> None:
+    """Four at 10 µs cost more than one at 30.5."""
+    same = tuple(replace(plan.misses[0], node=100 + k, cost=Totals(1, 0, 10.0)) for k in range(4))
+    first, second, *_ = costliest(replace(plan, misses=(*plan.misses, *same))).table.rows
+    assert first[2:5] == ("4", "4", "40.0 µs")
+    assert second[2:5] == ("1", "1", "30.5 µs")
 
 
 def test_a_model_that_was_fused_before_has_no_tables(plan: Plan) -> None:

@@ -4,7 +4,7 @@ const TEXT_FROM = 0.5; // scale from which nodes have their names
 const EDGES_FROM = 0.12;
 const STUB = 9; // of an edge to another block, px of the drawing
 const OUTLINES_FROM = 0.2;
-const TITLES_INSIDE_FROM = 0.6;
+const TITLE_SIZES = [10, 18]; // least height in px of the screen and of the drawing
 
 function themeColours() {
   const style = getComputedStyle(document.body);
@@ -28,10 +28,30 @@ function themeColours() {
   return found;
 }
 
-/** Black or white, whichever is read better on the colour. */
-function inkOn(colour) {
-  const { r, g, b } = d3.rgb(colour);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000000" : "#ffffff";
+/** Of WCAG 2: 1 to 21, and 4.5 is what text needs. */
+function contrast(one, other) {
+  const luminance = (colour) => {
+    const { r, g, b } = d3.rgb(colour);
+    const [lr, lg, lb] = [r, g, b].map((c) => (c <= 10.31 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * lr + 0.7152 * lg + 0.0722 * lb;
+  };
+  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+/** Black or white, whichever is read better on the colour: one of them always has 4.5. */
+const inkOn = (colour) => (contrast(colour, "#000000") > contrast(colour, "#ffffff") ? "#000000" : "#ffffff");
+
+/** What a node is filled with and written in; dimmed, its colour is paler and its text as easy to read. */
+function nodeColours(node, colours, dimmed, k) {
+  const border = node.kind !== "node";
+  const costs = node.region || node.misses.length > 0;
+  const own = border ? colours.line : costs && k < OUTLINES_FROM ? colours.muted : colours.raised;
+  const fill = node.region?.colour ?? own;
+  const paler = dimmed && (node.region || k < OUTLINES_FROM) ? d3.interpolateRgb(fill, colours.surface)(0.55) : fill;
+  const ink = costs || border ? colours.ink : colours.muted;
+  const text = node.region ? inkOn(paler) : dimmed && !border ? colours.muted : ink;
+  return { fill: paler, text };
 }
 
 function visible(view, x, y, width, height) {
@@ -56,31 +76,28 @@ function drawGraph(canvas, graph, transform, state) {
     right: (canvas.clientWidth - x) / k,
     bottom: (canvas.clientHeight - y) / k,
   };
-  drawBoxes(context, graph, k, state.colours, view);
+  drawBoxes(context, graph, state.colours, view);
   if (k >= EDGES_FROM) drawEdges(context, graph, k, state, view);
   drawMarkedEdges(context, graph, k, state);
   for (const node of graph.shown) {
     if (visible(view, node.x, node.y, node.width, HEIGHT)) drawNode(context, node, k, state);
   }
-  context.globalAlpha = 1;
   drawTitles(context, graph, k, state.colours, view);
 }
 
-function drawBoxes(context, graph, k, colours, view) {
+function drawBoxes(context, graph, colours, view) {
   for (const box of graph.boxes) {
     if (!visible(view, box.x + box.width / 2, box.y + box.height / 2, box.width, box.height)) continue;
     context.fillStyle = colours.surface;
     context.fillRect(box.x, box.y, box.width, box.height);
-    if (k >= TITLES_INSIDE_FROM) drawTitle(context, graph, box, 13, colours);
   }
 }
 
-/** Over the block, where it is too small to have its title inside. */
 function drawTitles(context, graph, k, colours, view) {
-  if (k >= TITLES_INSIDE_FROM) return;
+  const size = Math.max(TITLE_SIZES[0] / k, TITLE_SIZES[1]);
   for (const box of graph.boxes) {
     const inside = visible(view, box.x + box.width / 2, box.y + box.height / 2, box.width, box.height);
-    if (inside && box.width * k > 36 && box.height * k > 16) drawTitle(context, graph, box, 10.5 / k, colours);
+    if (inside && box.width * k > 36 && box.height * k > 16) drawTitle(context, graph, box, size, colours);
   }
 }
 
@@ -92,14 +109,12 @@ function drawTitle(context, graph, box, size, colours) {
   const name = graph.scope.blocks[box.block];
   const whole = name + part;
   const short = name.slice(name.lastIndexOf("/") + 1) + part;
-  const room = box.width - size;
-  const title = context.measureText(whole).width <= room ? whole : fitted(context, short, room);
-  context.lineWidth = size / 3;
-  context.lineJoin = "round";
-  context.strokeStyle = colours.surface;
-  context.strokeText(title, box.x + size * 0.5, box.y + size * 0.45);
+  const room = box.width - size * 0.6;
+  const title = context.measureText(whole).width <= room ? whole : fittedEnd(context, short, room);
+  context.fillStyle = colours.surface; // no node shows through
+  context.fillRect(box.x, box.y, context.measureText(title).width + size * 0.6, size * 1.3);
   context.fillStyle = colours.ink;
-  context.fillText(title, box.x + size * 0.5, box.y + size * 0.45);
+  context.fillText(title, box.x + size * 0.3, box.y + size * 0.2);
 }
 
 /** The text, or as much of it as fits the width. */
@@ -113,6 +128,15 @@ function fitted(context, text, width) {
     else high = middle - 1;
   }
   return low ? `${text.slice(0, low)}…` : "";
+}
+
+/** The text, or as much of its end as fits the width: the end tells the layers of a model apart. */
+function fittedEnd(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  for (let k = 1; k < text.length; k++) {
+    if (context.measureText(`…${text.slice(k)}`).width <= width) return `…${text.slice(k)}`;
+  }
+  return "";
 }
 
 /** From the lower border of one node to the upper of another; between blocks a curve, or with `stubs` its two ends. */
@@ -178,14 +202,8 @@ function drawNode(context, node, k, state) {
   const isMarked = marked.has(node);
   const border = node.kind !== "node";
   const costs = node.region || node.misses.length > 0;
-  context.globalAlpha = marked.size && !isMarked ? 0.45 : 1;
-  context.fillStyle = node.region
-    ? node.region.colour
-    : border
-      ? colours.line
-      : costs && k < OUTLINES_FROM
-        ? colours.muted
-        : colours.raised;
+  const { fill, text } = nodeColours(node, colours, marked.size > 0 && !isMarked, k);
+  context.fillStyle = fill;
   if (k < OUTLINES_FROM && !isMarked && !hovered.has(node)) return context.fillRect(left, top, node.width, HEIGHT);
   context.beginPath();
   context.roundRect(left, top, node.width, HEIGHT, border ? HEIGHT / 2 : 5);
@@ -195,7 +213,7 @@ function drawNode(context, node, k, state) {
     context.font = FONT;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillStyle = node.region ? inkOn(node.region.colour) : costs || border ? colours.ink : colours.muted;
+    context.fillStyle = text;
     node.fitted ??= fitted(context, node.title, node.width - 12);
     context.fillText(node.fitted, node.x, node.y + 0.5);
   }
@@ -204,7 +222,8 @@ function drawNode(context, node, k, state) {
 function outline(context, node, k, { colours, marked, hovered }, costs) {
   const chosen = marked.has(node) || hovered.has(node);
   context.setLineDash(node.cleanup && !chosen ? [4, 3] : []);
-  context.strokeStyle = chosen ? colours.accent : costs ? colours.ink : node.cleanup ? colours.muted : colours.line;
+  const plain = costs && !marked.size ? colours.ink : costs || node.cleanup ? colours.muted : colours.line;
+  context.strokeStyle = chosen ? colours.accent : plain;
   context.lineWidth = marked.has(node) ? Math.max(3, 2.5 / k) : chosen ? Math.max(2, 2 / k) : 1.1;
   context.stroke();
   context.setLineDash([]);

@@ -19,7 +19,7 @@ const COLOURS = [
 
 function readDrawing(text) {
   const drawing = JSON.parse(text);
-  const codes = Object.keys(drawing.rules);
+  const codes = [...new Set(drawing.regions.map((r) => r.rules[0]))].sort();
   drawing.colours = new Map(codes.map((code, k) => [code, COLOURS[k % COLOURS.length]]));
   for (const scope of drawing.scopes) scope.graphs = scope.graphs.map((g, k) => readGraph(scope, g, k));
   const byPath = new Map(drawing.scopes.map((scope) => [scope.path, scope]));
@@ -133,6 +133,36 @@ function linkSides(scope) {
 function together(node) {
   if (node.region) return [...node.region.members, ...(node.region.fused ? [node.region.fused] : [])];
   return node.same ? [node, node.same] : [node];
+}
+
+/** All nodes of both sides that a row of a table is about; its `kind` as report/page.py has them. */
+function shownBy(drawing, kind, path, name) {
+  const scope = drawing.scopes.find((s) => s.path === path);
+  const nodes = drawing.scopes.flatMap((s) => s.graphs.flatMap((g) => g.nodes)).filter((n) => !n.hidden);
+  const ofRegions = (wanted) => nodes.filter((n) => n.region && wanted(n.region));
+  switch (kind) {
+    case "rule":
+      return ofRegions((r) => r.rules.includes(name));
+    case "row":
+      return ofRegions((r) => r.row === Number(name));
+    case "block":
+      return nodes.filter((n) => n.scope === scope && n.kind === "node" && scope.blocks[n.block] === name);
+    case "reason":
+      return nodes.filter((n) => n.misses.some((m) => m.code === name));
+    case "cleanup":
+      return nodes.filter((n) => n.cleanup?.rule === name);
+    case "alike": {
+      const key = (n) => n.misses.length && `${n.op} ${n.misses[0].code} ${n.misses[0].cost[0]} ${n.misses[0].cost[2]}`;
+      const wanted = scope && findNode(scope, name);
+      return wanted ? nodes.filter((n) => n === wanted || (key(n) && key(n) === key(wanted))) : [];
+    }
+  }
+  return [scope && findNode(scope, name)].filter(Boolean);
+}
+
+/** The node that a table names: a fused one after, else one before. */
+function findNode(scope, label) {
+  return scope.graphs[AFTER]?.byLabel.get(label) ?? scope.graphs[BEFORE].byLabel.get(label);
 }
 
 /** Nodes whose name, operator or one of whose values has the words in it, the best first. */

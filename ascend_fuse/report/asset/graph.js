@@ -72,9 +72,8 @@ class GraphView {
       item.append(sample, text);
       legend.append(item);
     };
-    for (const [code, name] of Object.entries(this.drawing.rules))
-      add("fused", `${code} ${name}`, this.drawing.colours.get(code));
-    add("left", "not fused: a kernel of its own");
+    for (const [code, colour] of this.drawing.colours) add("fused", `${code} ${this.drawing.rules[code]}`, colour);
+    add("left", "not fused: stays a launch of its own");
     add("free", "no launch: view, constant, shape");
     add("cleaned", "removed by a cleanup");
     return legend;
@@ -123,22 +122,28 @@ class GraphView {
   /** Marks the node on both sides and tells of it; `moving`: also the side that it is on moves to it. */
   async pick(node, moving = true) {
     if (node && node.scope !== this.scope) await this.open(node.scope);
-    this.results.hidden = true;
-    const set = new Set(node ? together(node) : []);
-    for (const [side, pane] of this.panes.entries()) {
-      Object.assign(pane.state, { marked: set, edges: set.size > 0 });
-      if (node && (moving || side !== node.side)) pane.centre([...set].filter((n) => n.side === side));
-      pane.request();
-    }
+    this.mark(node ? together(node) : [], true, (side) => node && (moving || side !== node.side));
     this.picked = node;
     fillPanel(this.panel, node, this.drawing, (n) => this.pick(n));
-    this.panel.scrollTop = 0;
   }
 
-  /** The node that a table names: a fused one after, else one before. */
-  find(path, label) {
-    const scope = this.drawing.scopes.find((s) => s.path === path);
-    return scope?.graphs[AFTER]?.byLabel.get(label) ?? scope?.graphs[BEFORE].byLabel.get(label);
+  /** Marks all of the nodes and lists them. */
+  async pickAll(title, nodes) {
+    if (!nodes.some((n) => n.scope === this.scope)) await this.open(nodes[0].scope);
+    this.mark(nodes, false, () => true);
+    this.picked = undefined;
+    tellMany(this.panel, title, nodes, (n) => this.pick(n));
+  }
+
+  mark(nodes, edges, moves) {
+    this.results.hidden = true;
+    const marked = new Set(nodes);
+    for (const [side, pane] of this.panes.entries()) {
+      Object.assign(pane.state, { marked, edges: edges && marked.size > 0 });
+      if (moves(side)) pane.centre(nodes.filter((n) => n.side === side));
+      pane.request();
+    }
+    this.panel.scrollTop = 0;
   }
 
   look() {

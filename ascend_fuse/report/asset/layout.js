@@ -6,7 +6,7 @@
 const MOST = 160; // nodes laid out together: dagre takes more than linear time
 const FEW = 48; // the same where no names tell blocks: a column for each, instead of one line
 const GAP = 46; // between columns, px of the drawing
-const TITLE = 30; // above the nodes of a block
+const TITLE = 100; // above the nodes of a block: of an overview of some thousand nodes, a line that can be read
 const PAD = 16;
 const SHELF = 620; // width that a block may take by standing unconnected parts side by side
 const ASPECT = 0.75; // width to height of the whole

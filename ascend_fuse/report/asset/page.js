@@ -4,25 +4,33 @@ const drawing = readDrawing(document.getElementById("drawing").textContent);
 const places = Object.fromEntries([...document.querySelectorAll(".drawn")].map((e) => [e.dataset.drawn, e]));
 const graphView = places.graph ? new GraphView(places.graph, drawing) : null;
 
-function show(path, label) {
-  const node = graphView?.find(path, label);
-  if (!node) return;
+const TITLES = { rule: "Rule", row: "Row of Fusions:", block: "Block", reason: "Not fused:", cleanup: "Cleanup", alike: "Like" };
+const MEANING = { rule: drawing.rules };
+
+/** Marks what a row is about and goes to the graph. */
+function show(kind, path, name) {
+  const nodes = graphView ? shownBy(drawing, kind, path, name) : [];
+  if (!nodes.length) return;
   places.graph.closest("section").scrollIntoView({ block: "start" });
-  graphView.pick(node);
+  if (kind === "node") graphView.pick(nodes[0]);
+  else graphView.pickAll([TITLES[kind], name, MEANING[kind]?.[name]].filter(Boolean).join(" "), nodes);
 }
 
-if (places.roofline) drawRoofline(places.roofline, drawing.roofline, drawing, (p) => show(p.scope, p.name));
+if (places.roofline) drawRoofline(places.roofline, drawing.roofline, drawing, (p) => show("row", "", String(p.row)));
 
-for (const table of document.querySelectorAll("table:has(tr[data-node])")) {
+for (const table of document.querySelectorAll("table:has(tr[data-shows])")) {
   table.tHead.rows[0].append(element("th", "bar"));
 }
-for (const row of document.querySelectorAll("tr[data-node]")) {
+for (const row of document.querySelectorAll("tr[data-shows]")) {
+  const { shows, graph, name } = row.dataset;
   const cell = row.insertCell();
   cell.className = "show";
-  const button = element("button", "link", "show");
+  const button = element("button", "link", "show"); // the row for those without a mouse
   Object.assign(button, { type: "button", title: "Show in the graph" });
   cell.append(button);
-  button.addEventListener("click", () => show(row.dataset.graph, row.dataset.node));
+  row.addEventListener("click", () => {
+    if (getSelection().isCollapsed) show(shows, graph, name); // who marks a name wants to copy it
+  });
 }
 
 /** What a cell sorts by: its first number with its unit (of a change, what is after), else its text. */
@@ -35,10 +43,10 @@ function sortKey(text) {
 function sortBy(table, column, falling) {
   const body = table.tBodies[0];
   const rows = [...body.rows].map((row) => [sortKey(row.cells[column].textContent), row]);
-  rows.sort(
-    ([a], [b]) =>
-      (typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1) * (falling ? -1 : 1),
-  );
+  rows.sort(([a], [b]) => {
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1; // cells without a number are last both ways
+    return (a < b ? -1 : a > b ? 1 : 0) * (falling ? -1 : 1);
+  });
   body.append(...rows.map(([, row]) => row));
 }
 

@@ -99,7 +99,7 @@ class Pane {
       right = d3.max(own, (n) => n.x + n.width / 2);
     const top = d3.min(own, (n) => n.y),
       bottom = d3.max(own, (n) => n.y);
-    this.frame(left - 60, top - 60, right + 60, bottom + 60, 1, true);
+    this.frame(left - 60, top - 120, right + 60, bottom + 60, 1, true); // with the title of their block
   }
 
   frame(left, top, right, bottom, largest, animated) {

@@ -1,5 +1,7 @@
 // What is to be said of the node that was picked. Names are set as text, never as markup.
 
+const LISTED = 60; // nodes in the panel
+
 function element(tag, kind = "", text = "") {
   const made = document.createElement(tag);
   if (kind) made.className = kind;
@@ -36,6 +38,22 @@ function fillPanel(panel, node, drawing, pick) {
   tellValues(panel, node, pick);
 }
 
+/** What a row of a table marked. */
+function tellMany(panel, title, nodes, pick) {
+  const fused = nodes.filter((n) => n.region?.fused === n);
+  const own = nodes.filter((n) => n.side === BEFORE);
+  panel.replaceChildren(element("h3", "", title));
+  for (const [what, found] of [
+    ["fused nodes after", fused],
+    ["nodes before", own],
+  ]) {
+    if (!found.length) continue;
+    panel.append(element("h4", "", `${found.length} ${found.length === 1 ? what.replace("nodes", "node") : what}`));
+    panel.append(nodeList(found.slice(0, LISTED), pick));
+    if (found.length > LISTED) panel.append(element("p", "hint", `and ${found.length - LISTED} more, marked too`));
+  }
+}
+
 function tellRegion(panel, node, drawing, pick) {
   const r = node.region;
   const [before, after] = [r.before, r.after];
@@ -53,7 +71,7 @@ function tellRegion(panel, node, drawing, pick) {
       ["launches", `${before[0]} → ${after[0]}`],
       ["HBM traffic", `${bytes(before[1])} → ${bytes(after[1])}`],
       ["bound by", r.bound],
-      ["assumed", `${percent(r.assumed)} of the estimate`],
+      ["assumed figures", `${percent(r.assumed)} of the estimate`],
     ]),
   );
   const [lines, tiling] = drawing.programs[r.program];
@@ -67,7 +85,7 @@ function tellRest(panel, node, drawing) {
   for (const m of node.misses) {
     const [meaning, advice] = drawing.reasons[m.code];
     panel.append(element("p", "tag", `Not fused, ${m.code}${m.rule ? ` (${m.rule})` : ""}`));
-    panel.append(element("p", "", `${m.message}.`), element("p", "", `${meaning}. ${advice}`));
+    panel.append(element("p", "", `${m.message}.`), prose(`${meaning}. ${advice}`));
     const figures = Object.entries(m.figures).map(([k, v]) => [k, String(v)]);
     panel.append(
       terms([
@@ -89,6 +107,13 @@ function tellRest(panel, node, drawing) {
     );
   }
   if (!node.same && !node.cleanup && node.side === BEFORE) panel.append(element("p", "", "Not in the graph after."));
+}
+
+/** A sentence of ours, its commands and options set as code. */
+function prose(text) {
+  const made = element("p");
+  text.split(/`(ascend-fuse [^`]+|--[^`]+)`/).forEach((part, k) => made.append(k % 2 ? element("code", "", part) : part));
+  return made;
 }
 
 function folded(title, content) {

@@ -2,6 +2,8 @@
 
 const ROOF = { width: 860, height: 420, left: 64, right: 150, top: 16, bottom: 46 };
 
+const LABEL = { digit: 7, height: 14 }; // of a label, px
+
 const withPrefix = (value) =>
   d3
     .format(".3~s")(value)
@@ -144,9 +146,51 @@ function drawPoints(svg, x, y, data, drawing, pick) {
   svg
     .append("g")
     .selectAll("text")
-    .data(labels.values())
+    .data(placeLabels([...labels.values()], x, y, data, radius))
     .join("text")
-    .attr("x", ([p]) => x(p.after[0]) + 13)
-    .attr("y", ([p]) => y(p.after[1]) + 4)
-    .text((ps) => ps.map((p) => p.row).join(", "));
+    .attr("x", (l) => l.x)
+    .attr("y", (l) => l.y + LABEL.height / 2 - 3)
+    .text((l) => l.text);
+}
+
+/** The numbers beside their points, where no other number, point or roof is; one without such a place is left out. */
+function placeLabels(groups, x, y, data, radius) {
+  const circles = data.points.flatMap((p) => [
+    [x(p.before[0]), y(p.before[1]), 5],
+    [x(p.after[0]), y(p.after[1]), radius(p)],
+  ]);
+  const placed = [];
+  const isFree = (l) =>
+    circles.every(([cx, cy, r]) => {
+      const [dx, dy] = [cx - Math.max(l.x, Math.min(cx, l.x + l.width)), cy - clampY(l, cy)];
+      return dx * dx + dy * dy >= r * r;
+    }) &&
+    placed.every((o) => Math.abs(o.y - l.y) >= LABEL.height || o.x + o.width < l.x || l.x + l.width < o.x) &&
+    [l.x, l.x + l.width].every((at) => roofsAt(x, y, data, at).every((roof) => Math.abs(roof - l.y) > LABEL.height / 2));
+  for (const group of groups) {
+    const text = group.map((p) => p.row).join(", ");
+    const width = text.length * LABEL.digit;
+    const [cx, cy, r] = [x(group[0].after[0]), y(group[0].after[1]), d3.max(group, radius)];
+    const spots = [8, 16, 26].flatMap((far) => [
+      [cx + r + far - 4, cy],
+      [cx + r + far - 6, cy + far],
+      [cx + r + far - 6, cy - far],
+      [cx - width / 2, cy - r - far],
+      [cx - width / 2, cy + r + far],
+      [cx - r - width - far + 4, cy],
+    ]);
+    const spot = spots.map(([left, middle]) => ({ text, width, x: left, y: middle })).find(isFree);
+    if (spot) placed.push(spot);
+  }
+  return placed;
+}
+
+const clampY = (label, cy) =>
+  Math.max(label.y - LABEL.height / 2, Math.min(cy, label.y + LABEL.height / 2));
+
+/** The heights of the roofs at a place of the chart, px. */
+function roofsAt(x, y, data, at) {
+  const memory = x.invert(at) * data.memory;
+  const highest = d3.max(data.tops, (t) => t[1]);
+  return [y(Math.min(memory, highest)), ...data.tops.filter((t) => t[1] <= memory).map((t) => y(t[1]))];
 }
