@@ -72,15 +72,23 @@ def test_a_program_gains_nothing_over_itself(text: str) -> None:
 
 
 @pytest.mark.parametrize("order", [" <0 1 3 2>", " <2 1 3 0>"])
-def test_an_order_that_no_block_transfer_follows_is_refused(order: str) -> None:
-    """Innermost in memory is neither the last axis of the rows nor that of the cols."""
+def test_another_bar_serves_where_the_programs_own_does_not(order: str) -> None:
+    """Innermost in memory is neither the last axis of the rows nor that of the cols, as the text cuts them."""
     program = move("", order)
-    assert _engine.unsupported(program, [2, 7, 9], CHIP) == (
-        "axis-not-trailing",
-        "v0 is contiguous along neither the rows nor the cols",
+    for sizes in ([2, 7, 9], [1, 7, 1]):
+        assert _engine.unsupported(program, sizes, CHIP) is None
+        _engine.lower(program, sizes, CHIP, BOUNDS)
+
+
+def test_two_orders_that_no_bar_serves_are_refused() -> None:
+    """Each is another axis innermost, and neither the input's."""
+    space = "f32[d0, 6 | d1, d2]"
+    program = _engine.Program(
+        f"transform 1 [d0, 6 | d1, d2]\nx0: {space} = in\nv0: {space} = copy x0\nv1: {space} = copy x0\n"
+        "out v0 <0 2 3 1>, v1 <2 3 1 0>"
     )
-    assert _engine.unsupported(program, [1, 7, 1], CHIP) is None  # axes of one element aside
-    verdict = _engine.judge(program, [2, 7, 9], [(move("", " <0 2 3 1>"), [2, 7, 9])] * 2, CHIP, BOUNDS)
-    assert verdict.code == "axis-not-trailing"
-    with pytest.raises(ValueError, match="lower: v0 is contiguous along neither"):
+    refusal = _engine.unsupported(program, [2, 7, 9], CHIP)
+    assert refusal is not None and refusal[0] == "axis-not-trailing"
+    assert _engine.unsupported(program, [1, 7, 9], CHIP) is None  # axes of one element aside
+    with pytest.raises(ValueError, match=r"lower: v. is contiguous along neither"):
         _engine.lower(program, [2, 7, 9], CHIP, BOUNDS)
