@@ -17,6 +17,7 @@ from batch.conftest import tree, write_chain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ascend_fuse import _engine
 from ascend_fuse import cache as cache_module
 from ascend_fuse.batch import optimize_all
 from ascend_fuse.cache import SUFFIX, Cache
@@ -152,7 +153,12 @@ def test_a_weight_or_a_name_makes_another_entry(tmp_path: Path) -> None:
 def test_the_tool_itself_is_part_of_the_key(tmp_path: Path) -> None:
     """One line in one module, without a new version, and nothing that is kept is found."""
     shutil.copytree(ROOT / "ascend_fuse", tmp_path / "ascend_fuse", ignore=shutil.ignore_patterns("*plugin*"))
-    script = "from ascend_fuse.cache import tool_digest; print(tool_digest())"
+    shutil.copy(str(_engine.__file__), tmp_path / "ascend_fuse")
+    # an editable install finds the checkout before any path
+    script = (
+        "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'Redirecting' not in type(f).__name__]\n"
+        "from ascend_fuse.cache import tool_digest; print(tool_digest())"
+    )
 
     def digest() -> str:
         command = [sys.executable, "-c", script]
