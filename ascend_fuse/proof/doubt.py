@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ascend_fuse.program.evaluate import evaluate
+from ascend_fuse.program.evaluate import Run, evaluate
 from ascend_fuse.program.noise import Noise
-from ascend_fuse.program.program import Program
+from ascend_fuse.program.program import Program, Value
 
 Array = npt.NDArray[Any]
 RUNS = 8
@@ -29,7 +29,6 @@ class Doubt:
         self._program = program
         self._arrays = arrays
         self._masks = masks
-        self._numbers_rows = any(line.op == "index" for line in program.instrs)
         self._runs: list[list[Array]] = []
 
     def covers(self, k: int, want: Array, got: Array, clean: bool) -> Array:
@@ -41,8 +40,27 @@ class Doubt:
             noise = Noise(0)
             self._runs = [evaluate(self._program, self._arrays, self._masks, noise) for _ in range(RUNS)]
         runs = [r[k] for r in self._runs]
-        if not clean and self._numbers_rows:  # the first greatest of a row that holds no number is any, or none
-            return np.ones(np.shape(want), np.bool_)
+        if not clean and any(line.op == "index" for line in self._program.instrs):
+            return self._moved(runs, want, got, clean) | self._rows_without_a_greatest(k)
+        return self._moved(runs, want, got, clean)
+
+    def _rows_without_a_greatest(self, k: int) -> Array:
+        """Where output k lies in a row with a NaN whose greatest is asked for: libraries differ in which it is."""
+        run = Run(self._program, self._masks)
+        run.bind(self._arrays)
+        lost: Array = np.zeros((), np.bool_)
+        with np.errstate(all="ignore"):
+            for line in self._program.instrs:
+                run.values[line.name] = run.execute(line)
+                source = line.operands[0] if line.op == "reduce_max" else None
+                if isinstance(source, Value) and (row := len(run.types[source.name].cols or ())):
+                    bad = np.isnan(run.values[source.name].astype(np.float64))
+                    lost = lost | bad.any(axis=tuple(range(-min(row, bad.ndim), 0)), keepdims=True)
+        output = self._program.outputs[k]
+        run.values = {**{n: np.zeros_like(v, np.bool_) for n, v in run.values.items()}, output.name: lost}
+        return run.output(output)
+
+    def _moved(self, runs: Sequence[Array], want: Array, got: Array, clean: bool) -> Array:
         if want.dtype.kind in "biu":
             return np.asarray(np.any([r != got for r in runs], axis=0))
         with np.errstate(all="ignore"):
