@@ -28,7 +28,8 @@ __aicore__ inline uint64_t least_kept(float ratio) {
     return static_cast<float>(cut) < bound ? cut + 1 : cut;
 }
 
-// Each lane of the result is `lane` of the word at the element's index, in row-major order of the whole value.
+// Each lane of the result is `lane` of the word at the element's index, in row-major order of the whole
+// value.
 template <typename T, typename Lane>
 __aicore__ inline void draw_lanes(const Tile& tile, const Step& step, const Lane& lane) {
     const Operand& out = step.out;
@@ -56,8 +57,7 @@ __aicore__ inline void draw_lanes(const Tile& tile, const Step& step, const Lane
 template <typename T>
 __aicore__ inline void random_keep(const Tile& tile, const Step& step) {
     const uint64_t bound = least_kept(step.ratio);
-    draw_lanes<T>(tile, step,
-                  [bound](uint32_t word) { return static_cast<T>(word >= bound ? 1.0f : 0.0f); });
+    draw_lanes<T>(tile, step, [bound](uint32_t word) { return static_cast<T>(word >= bound ? 1.0f : 0.0f); });
 }
 
 // The upper 24 bits of a word as a fraction: in [0, 1), exact.
