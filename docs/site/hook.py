@@ -1,4 +1,4 @@
-"""What the site has beside `docs/`: pages made of rules, reasons and chips, and of files that lie elsewhere.
+"""What the site has beside `docs/`: pages made of commands, rules, reasons and chips, and of files that lie elsewhere.
 
 Nothing of it is committed. Links that lead out of `docs/` go to the page that the file has become.
 """
@@ -47,7 +47,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _made() -> Iterator[tuple[str, str]]:
+    import typer
+    from typer.cli import get_docs_for_click
+
     from ascend_fuse import _engine
+    from ascend_fuse.cli.app import app
     from ascend_fuse.engine import load_soc
     from ascend_fuse.reason import CODES
     from ascend_fuse.report.advice import reason_page
@@ -69,6 +73,9 @@ def _made() -> Iterator[tuple[str, str]]:
         "reason.md",
         f"# Reasons\n\nWhy a node stays as it is. `ascend-fuse explain CODE` prints each of these.\n\n{reasons}",
     )
+    command = typer.main.get_command(app)
+    options = get_docs_for_click(obj=command, ctx=typer.Context(command), name="ascend-fuse")
+    yield "command.md", options.replace("# `ascend-fuse`", "# Commands and options", 1)
     chips = [load_soc(name) for name in _engine.soc_names()]
     yield "chip.md", render_markdown(socs_page(chips)).replace("# ascend-fuse: chips", "# Chips", 1)
 

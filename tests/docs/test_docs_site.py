@@ -38,6 +38,16 @@ def test_every_rule_and_reason_has_its_place(site: Path) -> None:
     assert [code for code in CODES if f'id="{code}"' not in reasons] == []
 
 
+def test_every_command_has_its_options(site: Path) -> None:
+    from ascend_fuse.cli.app import app
+
+    page = (site / "command" / "index.html").read_text("utf-8")
+    commands = [info.name for info in app.registered_commands]
+    assert len(commands) > 8
+    assert [name for name in commands if f'id="ascend-fuse-{name}"' not in page] == []
+    assert "--min-gain-us" in page
+
+
 def test_every_page_and_design_note_is_in_the_navigation(site: Path) -> None:
     home = (site / "index.html").read_text("utf-8")
     pages = [p.relative_to(ROOT / "docs").with_suffix("") for p in (ROOT / "docs").rglob("*.md")]
