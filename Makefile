@@ -50,7 +50,7 @@ sanitize: $(VENV_SANITIZE)/dev
 
 np1: $(VENV_NP1)/dev
 	$(VENV_NP1)/bin/python -c "import numpy; assert numpy.__version__ < '2', numpy.__version__"
-	$(VENV_NP1)/bin/pytest -q $(NP1_TESTS) --ignore tests/report/test_report_browser.py
+	$(VENV_NP1)/bin/pytest -n 2 -q $(NP1_TESTS) --ignore tests/report/test_report_browser.py
 
 # Editable, so that Python finds the extension in the checkout too; built again when a source is newer than the mark.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find kernels cmake -type f 2>/dev/null)
