@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,24 @@ import pytest
 COMMAND = (sys.executable, "-m", "ascend_fuse")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def wait_until_asleep(pid: int) -> None:
+    """Until the process waits in the kernel: a signal between Python's last look and a read that blocks is lost."""
+    seen, deadline = 0, time.monotonic() + 60
+    while seen < 5 and time.monotonic() < deadline:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+        seen = seen + 1 if state == "S" else 0
+        time.sleep(0.02)
+    assert seen == 5
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux, to see the command wait")
 def test_interrupting_is_130(tmp_path: Path, chain: Path) -> None:
     pipe = tmp_path / "pipe.onnx"
     os.mkfifo(pipe)
-    process = subprocess.Popen([*COMMAND, "diff", str(pipe), str(chain)], stderr=subprocess.PIPE, text=True)
+    command = [*COMMAND, "diff", str(pipe), str(chain)]
     # opening for writing returns once the command has opened the pipe to read the model
-    with pipe.open("wb"):
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process, pipe.open("wb"):
+        wait_until_asleep(process.pid)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
