@@ -268,8 +268,7 @@ def test_processes_may_share_a_cache(folder: Path, tmp_path: Path) -> None:
 
 
 def test_weights_go_and_come_back(tmp_path: Path) -> None:
-    model = BUILDERS["mlp"]()
-    proto = onnx.load(save_model(model, tmp_path / "m.onnx"))
+    proto = onnx.load(save_model(BUILDERS["mlp"](), tmp_path / "m.onnx"))
     split = without_weights(proto)
     assert split is not None
     light, digests = split

@@ -192,6 +192,9 @@ class Run:
             index = (tile.row + rows)[:, None] * (int(self.header["cols"]) if full else 1) + (tile.col * full + cols)
             key = int(step["key"][0]) + 2 * int(step["seeded"])
             out[...] = self.draw(key, index)
+        elif code == "index":
+            wide = names("SpanCode")[step["out"]["span"]] in ("full", "line")
+            out[...] = tile.col * wide + np.arange(out.shape[1])
         elif code == "turn":
             out[...] = operands[0].T
         elif code in REDUCE:
