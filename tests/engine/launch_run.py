@@ -19,8 +19,8 @@ Array = npt.NDArray[Any]
 Draw = Callable[[int, Array], Array]  # key, indices → keep
 ARITHMETIC: dict[str, Callable[..., Array]] = {k: v for k, v in _MAP.items() if k not in ("and", "or", "xor", "not")}
 ARITHMETIC["div"] = np.divide
-REDUCE = {"reduce_sum": np.sum, "reduce_max": np.max, "reduce_min": np.min}
-JOIN = {"reduce_sum": np.add, "reduce_max": np.maximum, "reduce_min": np.minimum}
+REDUCE = {"reduce_sum": np.sum, "reduce_prod": np.prod, "reduce_max": np.max, "reduce_min": np.min}
+JOIN = {"reduce_sum": np.add, "reduce_prod": np.multiply, "reduce_max": np.maximum, "reduce_min": np.minimum}
 
 
 @dataclass
