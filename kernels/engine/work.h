@@ -43,6 +43,9 @@ struct Pass {
     Cycles all, assumed, casts;       // `assumed` and `casts` are parts of `all`
 };
 
+inline constexpr int64_t least_vector_draw = 512;  // elements, as op_kernel/tile/random.h
+inline bool has_shift(const Soc& soc) { return soc.npu_arch != 1001 && soc.npu_arch != 2002; }
+
 // Adds one call to a pass. `elements` are those of `extent` per tile.
 class Meter {
   public:
@@ -57,6 +60,17 @@ class Meter {
             if (extent.span == Span::row) cycles.row += k;
             cycles.tile += rate.b + (extent.span == Span::scalar ? k : 0);
         });
+    }
+
+    // Rows without padding are drawn as one, others one by one; short ones by the scalar unit
+    // (op_kernel/tile/random.h).
+    void draw(const Extent& extent) {
+        const bool joined = extent.cols == grid_.cols && grid_.padded(grid_.cols) == grid_.cols;
+        const bool by_vector =
+            has_shift(soc_) && extent.span == Span::full && (joined || grid_.cols >= least_vector_draw);
+        const Rate rate = call_rate(by_vector ? "Philox" : "PhiloxScalar", Dtype::f32);
+        call(Rate{rate.k, joined || !by_vector ? rate.b : 0, rate.assumed}, extent, false);
+        if (by_vector && !joined) each(rate, false, [&](Cycles& cycles) { cycles.row += rate.b; });
     }
 
     void turn(const Rate& rate) {
@@ -137,6 +151,7 @@ inline void meter_step(Meter& meter, const Soc& soc, const Primitive& step) {
         return meter.call(call_rate(literal ? "Duplicate" : "Ub2ub", step.out.dtype), out, false);
     }
     const Op& op = op_of(step.code);
+    if (op.kind == OpKind::random) return meter.draw(out);
     const Dtype computed = step.in.empty() ? Dtype::f32 : operand_of(step).dtype;
     const bool reduces = op.kind == OpKind::reduce;
     for (const auto& call : calls_of(op, step)) {

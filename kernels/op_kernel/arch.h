@@ -38,6 +38,7 @@ inline constexpr bool has_reduce_sum = false;       // WholeReduceSum of f32
 inline constexpr bool has_reduce_limit = false;     // WholeReduceMax that writes values alone
 inline constexpr bool has_number_calls = false;     // Maxs and Mins; Adds and Muls of integers
 inline constexpr bool has_integer_compare = false;  // Compare of int32, for EQ
+inline constexpr bool has_shift = false;            // ShiftLeft and ShiftRight of integers
 #elif __NPU_ARCH__ == 2002
 inline constexpr bool has_copy_pad = false;
 inline constexpr bool has_select = true;
@@ -47,6 +48,7 @@ inline constexpr bool has_reduce_sum = true;
 inline constexpr bool has_reduce_limit = false;
 inline constexpr bool has_number_calls = true;
 inline constexpr bool has_integer_compare = false;
+inline constexpr bool has_shift = false;
 #elif __NPU_ARCH__ == 3002
 inline constexpr bool has_copy_pad = true;
 inline constexpr bool has_select = true;
@@ -56,6 +58,7 @@ inline constexpr bool has_reduce_sum = true;
 inline constexpr bool has_reduce_limit = true;
 inline constexpr bool has_number_calls = true;
 inline constexpr bool has_integer_compare = false;
+inline constexpr bool has_shift = true;
 #elif __NPU_ARCH__ == 2201 || __NPU_ARCH__ == 3510
 inline constexpr bool has_copy_pad = true;
 inline constexpr bool has_select = true;
@@ -65,6 +68,7 @@ inline constexpr bool has_reduce_sum = true;
 inline constexpr bool has_reduce_limit = true;
 inline constexpr bool has_number_calls = true;
 inline constexpr bool has_integer_compare = true;
+inline constexpr bool has_shift = true;
 #else
 #error "no kernels for this chip"
 #endif
