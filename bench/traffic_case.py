@@ -19,7 +19,7 @@ from bench.fusion_block import Block
 
 Array = npt.NDArray[Any]
 SATURATING = (1001, 2002, 3002)  # npu_arch of chips whose float16 has neither infinity nor NaN
-PRODUCTS = (2002, 2201)  # those whose matmul kernel is written
+PRODUCTS = (1001, 2002, 2201, 3002)  # those whose matmul kernel is written
 WHOLE_BLOCKS = (1001, 2002)  # those that move 32 B at least, so that the end of a row may be stored twice
 STEERED = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
 

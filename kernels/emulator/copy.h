@@ -126,8 +126,8 @@ inline pipe_t local_pipe(Space from, Space to) {
 
 inline void copy_local(const Instruction& call, const Local& to, const Local& from,
                        const Transfer& transfer) {
-    call.check(call.arch() != 1001 || to.space == from.space, FaultKind::unsupported_call,
-               "between UB and L1 is not on this chip");
+    call.check(call.arch() == 1001 || call.arch() == 2002 || to.space == from.space,
+               FaultKind::unsupported_call, "between UB and L1 is not on this chip");
     call.check_aligned(to, block_bytes, "dst");
     call.check_aligned(from, block_bytes, "src");
     // `transfer` reads the source's gap as GM's.

@@ -68,8 +68,7 @@ template <typename T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& params,
               Where at = Where::here()) {
     const detail::Instruction call("DataCopy (Nd2Nz)", PIPE_MTE2, at);
-    const int arch = call.arch();
-    call.check(arch != 1001 && arch != 3002, detail::FaultKind::unsupported_call, "is not on this chip");
+    call.check(call.arch() != 1001, detail::FaultKind::unsupported_call, "is not on this chip");
     detail::check_space(call, dst.place().space == detail::Space::l1, "writes to L1 only");
     call.check_aligned(dst.place(), 32, "destination");
     call.check_range(params.ndNum, 0, 4095, "ndNum");
@@ -99,6 +98,8 @@ void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadDa
     call.check_aligned(src.place(), 32, "source");
     call.check(!params.ifTranspose || sizeof(T) == 2, detail::FaultKind::unsupported_dtype,
                "transposes elements of two bytes only");
+    call.check(call.arch() != 1001 || params.dstGap == 0, detail::FaultKind::parameter_range,
+               "has a dstGap, which this chip does not read");
     const uint32_t side = 16;
     for (uint32_t i = 0; i < params.repeatTimes; ++i) {
         const uint32_t from = (params.startIndex + i * params.srcStride) * detail::fractal_bytes;

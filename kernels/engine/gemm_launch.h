@@ -9,7 +9,8 @@
 
 namespace ascend_fuse::device {
 
-// On coupled chips, UB of a buffer in which columns that GM does not fill come together.
+// On chips whose copies move whole blocks, UB of a buffer in which columns that GM does not fill come
+// together.
 inline constexpr int32_t edge_bytes = 2048;
 
 // A matrix in memory: element (i, j) of batch b lies at base + batch(b) + outer(i) + inner(j), each by its

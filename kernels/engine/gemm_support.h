@@ -8,9 +8,11 @@
 
 namespace ascend_fuse {
 
-// Products of the other chips are planned as if they had one, so that their estimates can be seen; until it
-// is written, lowering refuses them and the node runs by its body.
-inline bool has_product_kernel(const Soc& soc) { return soc.npu_arch == 2201 || soc.npu_arch == 2002; }
+// Products of 950 are planned as if it had one, so that their estimates can be seen; until it is written,
+// lowering refuses them and the node runs by its body.
+inline bool has_product_kernel(const Soc& soc) {
+    return soc.npu_arch == 1001 || soc.npu_arch == 2002 || soc.npu_arch == 2201 || soc.npu_arch == 3002;
+}
 
 // Why no kernel of the chip runs the product or what follows it, whatever their sizes.
 inline std::optional<Refusal> unsupported_product(const Program& program, const Soc& soc) {
@@ -27,8 +29,8 @@ inline std::optional<Refusal> unsupported_product(const Program& program, const 
 inline std::optional<Refusal> check_leaves(const GemmJob& job) {
     const Dtype in = job.gemm.in, leaves = job.epilogue.leaves;
     const bool writes = is_float(in) ? is_float(leaves) && leaves != Dtype::f64 : leaves == Dtype::i32;
-    const bool lies = job.path != Path::coupled || in != Dtype::i8 ||
-                      (!job.gemm.left.transposed && job.gemm.right.transposed);
+    const bool lies =
+        job.soc.fixpipe() || in != Dtype::i8 || (!job.gemm.left.transposed && job.gemm.right.transposed);
     if (writes && lies) return std::nullopt;
     if (!lies) return Refusal{"dtype-unsupported", "i8 in a transposed matmul on " + job.soc.name, "dtype"};
     const std::string which = std::string(name(leaves)) + " from a matmul of " + std::string(name(in));

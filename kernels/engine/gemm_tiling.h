@@ -88,7 +88,8 @@ inline int64_t epilogue_bytes(const GemmJob& job, int64_t rows, int64_t tile_n, 
         parts_of(epilogue.program, epilogue.job.grid, epilogue.job.live, rows, cols).total(buffers);
     // Out of L0C come whole fractals of four bytes an element; the vector unit lays them as rows and rounds
     // them.
-    if (job.path == Path::coupled) bytes += round_up(rows, 16) * round_up(cols, 16) * 4 + device::edge_bytes;
+    if (job.path == Path::coupled) bytes += round_up(rows, 16) * round_up(cols, 16) * 4;
+    if (!job.soc.fixpipe()) bytes += device::edge_bytes;
     return bytes;
 }
 

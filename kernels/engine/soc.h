@@ -35,6 +35,8 @@ struct Soc {
     // 2201 converts bf16 but computes in f32; only the 3510 vector unit adds bf16 itself.
     // Transfers between GM and UB of any length: 910A and 310P move whole blocks.
     bool copy_pad() const { return npu_arch != 1001 && npu_arch != 2002; }
+    // A unit that empties L0C, loads of fractals out of rows, and of squares of bytes that are transposed.
+    bool fixpipe() const { return npu_arch != 1001 && npu_arch != 2002; }
     bool bf16_vector() const { return supports_bf16() && npu_arch == 3510; }
     double cycles_per_us() const { return static_cast<double>(cube_freq_mhz); }
     // The vendor's own estimate of GM bandwidth.

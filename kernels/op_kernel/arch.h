@@ -80,22 +80,29 @@ using TurnWord = int16_t;
 using TurnWord = int32_t;
 #endif
 
-// Where L0C is emptied: by the vector unit of the same core, or by FixPipe. Only FixPipe's chips load
-// fractals out of rows and transpose squares of any width.
+// Whether the vector unit is in the cube's core, and what empties L0C: the vector unit, or FixPipe. Only
+// FixPipe's chips load fractals out of rows and transpose squares of any width.
 #if __NPU_ARCH__ == 1001 || __NPU_ARCH__ == 2002
-#define ASCEND_FUSE_CUBE "../block/coupled.h"
 #define ASCEND_FUSE_LOAD "load_blocks.h"
-#define ASCEND_FUSE_CORES KERNEL_TYPE_AICORE
-inline constexpr bool coupled = true;
+#define ASCEND_FUSE_TAKE "../tile/take_vector.h"
+inline constexpr bool has_fixpipe = false;
 inline constexpr auto product_made = AscendC::HardEvent::M_V;
 inline constexpr auto product_taken = AscendC::HardEvent::V_M;
 #else
-#define ASCEND_FUSE_CUBE "../block/split.h"
 #define ASCEND_FUSE_LOAD "load_rows.h"
-#define ASCEND_FUSE_CORES KERNEL_TYPE_MIX_AIC_1_2
-inline constexpr bool coupled = false;
+#define ASCEND_FUSE_TAKE "../tile/take_fixpipe.h"
+inline constexpr bool has_fixpipe = true;
 inline constexpr auto product_made = AscendC::HardEvent::M_FIX;
 inline constexpr auto product_taken = AscendC::HardEvent::FIX_M;
+#endif
+#if __NPU_ARCH__ == 2201 || __NPU_ARCH__ == 3510
+#define ASCEND_FUSE_CUBE "../block/split.h"
+#define ASCEND_FUSE_CORES KERNEL_TYPE_MIX_AIC_1_2
+inline constexpr bool coupled = false;
+#else
+#define ASCEND_FUSE_CUBE "../block/coupled.h"
+#define ASCEND_FUSE_CORES KERNEL_TYPE_AICORE
+inline constexpr bool coupled = true;
 #endif
 
 // How an integer becomes a float: 950 wants the mode by name, 310P and 910A know only the default, which is

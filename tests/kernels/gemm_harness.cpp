@@ -8,8 +8,10 @@
 #include "emulator.h"
 #include "engine.h"
 
-extern "C" void ascend_fuse_matmul_2201(uint8_t*, uint8_t*);
+extern "C" void ascend_fuse_matmul_1001(uint8_t*, uint8_t*);
 extern "C" void ascend_fuse_matmul_2002(uint8_t*, uint8_t*);
+extern "C" void ascend_fuse_matmul_2201(uint8_t*, uint8_t*);
+extern "C" void ascend_fuse_matmul_3002(uint8_t*, uint8_t*);
 
 namespace {
 
@@ -21,6 +23,19 @@ struct Figures {
     int64_t peaks[6], buffers[6];  // of UB, L1, L0A, L0B, L0C, BT: measured, and what the engine promised
     int64_t block_dim, apart;
 };
+
+emulator::KernelEntry kernel_of(const Soc& soc) {
+    switch (soc.npu_arch) {
+        case 1001:
+            return ascend_fuse_matmul_1001;
+        case 2002:
+            return ascend_fuse_matmul_2002;
+        case 3002:
+            return ascend_fuse_matmul_3002;
+        default:
+            return ascend_fuse_matmul_2201;
+    }
+}
 
 int fail(const std::string& what, char* text, size_t room) {
     std::snprintf(text, room, "%s", what.c_str());
@@ -53,9 +68,8 @@ extern "C" int run_gemm(const char* source, const char* soc_name, const char* fu
         table.push_back(workspace.data());
         regions.push_back({workspace.data(), launch->workspace_bytes, true});
     }
-    const auto counters = emulator::run(
-        soc->npu_arch == 2002 ? ascend_fuse_matmul_2002 : ascend_fuse_matmul_2201, "ascend_fuse_matmul", *soc,
-        launch->block_dim, launch->mixed, launch->block.data(), table.data(), regions);
+    const auto counters = emulator::run(kernel_of(*soc), "ascend_fuse_matmul", *soc, launch->block_dim,
+                                        launch->mixed, launch->block.data(), table.data(), regions);
     if (!counters) return fail(counters.error().text(), text, room);
     const GemmTiling& tiling = plan->tiling;
     int64_t distinct = 0;

@@ -22,7 +22,7 @@ from tests.kernels.random_gemm import RandomGemm
 Array = npt.NDArray[Any]
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
-ARCHS = (2002, 2201)
+ARCHS = (1001, 2002, 2201, 3002)
 MEMORIES = ("UB", "L1", "L0A", "L0B", "L0C", "BT")
 
 
@@ -102,14 +102,15 @@ def test_random_programs(cube: Cube, first: int) -> None:
     assert ran >= 18
 
 
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A", "Ascend310B1"])
 @pytest.mark.parametrize("first", range(200, 320, 30))
-def test_random_programs_on_a_coupled_chip(cube: Cube, first: int) -> None:
+def test_random_programs_on_a_coupled_chip(cube: Cube, first: int, soc: str) -> None:
     """Tails of every side through UB, chunks of a tile, stores of less than a block, pasts."""
     ran = 0
     for seed in range(first, first + 30):
         case = RandomGemm(seed, dtypes=("f16", "f16", "f16", "f16", "i8"))
         try:
-            cube.check(case.text, case.arrays, soc="Ascend310P3")
+            cube.check(case.text, case.arrays, soc=soc)
             ran += 1
         except RuntimeError as error:
             assert str(error).startswith("lower: "), case.text
@@ -176,5 +177,5 @@ def test_bytes_without_sign_are_refused_by_lowering(cube: Cube) -> None:
 
 def test_other_chips_are_refused_by_lowering(cube: Cube) -> None:
     arrays = [np.ones((1, 40), np.float16), np.ones((40, 5), np.float16)]
-    with pytest.raises(RuntimeError, match="lower: products on Ascend910A"):
-        cube.run(ROW.format(dtype="f16", k=40, n=5), arrays, [np.zeros((1, 5), np.float32)], soc="Ascend910A")
+    with pytest.raises(RuntimeError, match="lower: products on Ascend950PR_9599"):
+        cube.run(ROW.format(dtype="f16", k=40, n=5), arrays, [np.zeros((1, 5), np.float32)], soc="Ascend950PR_9599")

@@ -4,6 +4,7 @@
 
 #include "gemm.h"
 #include "sweep.h"
+#include ASCEND_FUSE_TAKE
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
 
@@ -21,9 +22,7 @@ __aicore__ inline void follow(const GemmHeader& header, VectorCore& vector, cons
     for (int32_t row = 0; row < tile.rows; row += header.ub_rows) {
         const int32_t rows = least(header.ub_rows, tile.rows - row);
         const auto whole = static_cast<int32_t>(round_to(rows, 16));
-        barrier();  // the part before has read the block
         take_rows(stage, product[row * 16], whole, padded, tile.cols);
-        barrier();
         vector.find(Product{stage.template ReinterpretCast<uint8_t>(), whole});
         vector.run_part(tile.batch * header.m + tile.row + row, rows, tile.col, tile.cols);
     }

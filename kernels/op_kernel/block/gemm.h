@@ -72,7 +72,7 @@ class GemmBlock {
         pipe.InitBuffer(a2_, static_cast<uint32_t>(2 * a2_elements_ * w));
         pipe.InitBuffer(b2_, static_cast<uint32_t>(2 * b2_elements_ * w));
         pipe.InitBuffer(co1_, static_cast<uint32_t>(launch.c_buffers * c_elements_ * 4));
-        if constexpr (arch::coupled) pipe.InitBuffer(edge_, static_cast<uint32_t>(edge_bytes));
+        if constexpr (!arch::has_fixpipe) pipe.InitBuffer(edge_, static_cast<uint32_t>(edge_bytes));
         if (launch.bias_tensor >= 0) {
             pipe.InitBuffer(c1_, static_cast<uint32_t>(round_to(launch.tile_n * 4, 64)));
             pipe.InitBuffer(c2_, static_cast<uint32_t>(bias_bytes(launch.tile_n)));
@@ -130,7 +130,7 @@ class GemmBlock {
     }
     // Where columns that GM does not fill come together, on chips whose copies move whole blocks.
     __aicore__ inline AscendC::LocalTensor<In> edge() {
-        if constexpr (arch::coupled) return edge_.template Get<In>();
+        if constexpr (!arch::has_fixpipe) return edge_.template Get<In>();
         return AscendC::LocalTensor<In>();
     }
     __aicore__ inline MatrixSide side(int32_t first, int32_t count) const {

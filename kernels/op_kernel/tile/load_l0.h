@@ -65,11 +65,12 @@ __aicore__ inline SquareStep squares_of(const L1Form& form) {
     return SquareStep{1, form.group / square_of<T>};
 }
 
-// `load.repeatTimes` squares, each transposed. Coupled chips have the call for squares of one fractal alone.
+// `load.repeatTimes` squares, each transposed. Chips without FixPipe have the call for squares of one fractal
+// alone.
 template <class T>
 __aicore__ inline void load_squares(const AscendC::LocalTensor<T>& to, const AscendC::LocalTensor<T>& from,
                                     const AscendC::LoadData2dTransposeParams& load) {
-    if constexpr (!arch::coupled) {
+    if constexpr (arch::has_fixpipe) {
         AscendC::LoadDataWithTranspose(to, from, load);
     } else if constexpr (sizeof(T) == 2) {
         AscendC::LoadData2DParams fractals;

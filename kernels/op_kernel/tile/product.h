@@ -13,28 +13,14 @@ struct Product {
     int32_t rows = 0;
 };
 
-// `rows` of the rows in L0C, whose columns are `padded` long, both whole fractals.
-template <class Sum>
-__aicore__ inline void take_rows(const LocalTensor<Sum>& to, const LocalTensor<Sum>& from, int32_t rows,
-                                 int32_t padded, int32_t cols) {
-    AscendC::DataCopyParams copy;
-    copy.blockCount = static_cast<uint16_t>((cols + cube_cols - 1) / cube_cols);
-    copy.blockLen = static_cast<uint16_t>(rows / 16);
-    copy.srcStride = static_cast<uint16_t>((padded - rows) / 16);
-    copy.dstStride = 0;
-    AscendC::DataCopyEnhancedParams how;
-    how.blockMode = AscendC::BlockMode::BLOCK_MODE_MATRIX;
-    AscendC::DataCopy(to, from, copy, how);
-}
-
 // One column, rounded into rows `pitch` bytes apart.
-__aicore__ inline void round_column(const LocalTensor<half>& to, const LocalTensor<float>& from, int32_t rows,
-                                    int32_t pitch) {
+template <class To>
+__aicore__ inline void round_column(const LocalTensor<To>& to, const LocalTensor<float>& from, int32_t rows,
+                                    int32_t pitch, AscendC::RoundMode mode) {
     const AscendC::UnaryRepeatParams steps(1, 1, static_cast<uint8_t>(pitch / block_bytes),
                                            cube_cols * sizeof(float) / block_bytes);
     for (int32_t r = 0; r < rows; r += max_repeat)
-        AscendC::Cast(to[r * pitch / static_cast<int32_t>(sizeof(half))], from[r * cube_cols],
-                      AscendC::RoundMode::CAST_NONE, cube_cols,
+        AscendC::Cast(to[r * pitch / static_cast<int32_t>(sizeof(To))], from[r * cube_cols], mode, cube_cols,
                       static_cast<uint8_t>(least(max_repeat, rows - r)), steps);
 }
 
@@ -56,7 +42,12 @@ __aicore__ inline void lay_rows(const Tile& tile, const Operand& operand, const 
         const auto from = product.block[c / cube_cols * column];
         if (operand.dtype == f16)
             round_column(to[c * 2].ReinterpretCast<half>(), from.ReinterpretCast<float>(), tile.rows,
-                         operand.pitch);
+                         operand.pitch, AscendC::RoundMode::CAST_NONE);
+#if ASCEND_FUSE_WIDE_CASTS
+        else if (operand.dtype == bf16)
+            round_column(to[c * 2].ReinterpretCast<bfloat16_t>(), from.ReinterpretCast<float>(), tile.rows,
+                         operand.pitch, AscendC::RoundMode::CAST_RINT);
+#endif
         else
             copy_column(to[c * 4].ReinterpretCast<uint32_t>(), from.ReinterpretCast<uint32_t>(), tile.rows,
                         least(cube_cols, tile.cols - c), operand.pitch);

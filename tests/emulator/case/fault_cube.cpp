@@ -18,7 +18,7 @@ struct Sums {
     }
 };
 
-CASE(sums_by_the_vector_unit) {  // on Ascend910A
+CASE(sums_by_the_vector_unit) {  // on Ascend310B1
     Sums sums;
     DataCopy(sums.ub.Get<float>(), sums.l0c.Get<float>(), sums.copy, sums.how);  // fault: unsupported-call
 }
@@ -50,13 +50,66 @@ CASE(sums_without_an_event) {  // on Ascend310P3
     DataCopy(rows, sums.l0c.Get<float>(), sums.copy, sums.how);
     Adds(rows, rows, 1.0f, 64);  // fault: pipe-race
 }
-CASE(edge_into_l1) {  // on Ascend910A
+
+// The same by FixPipe.
+struct Fixed : Sums {
+    FixpipeParamsM300 params;
+
+    Fixed() {
+        params.nSize = 32;
+        params.mSize = 16;
+        params.srcStride = 16;
+        params.dstStride = 32;
+    }
+    LocalTensor<float> run(Where at = Where::here()) {
+        const auto rows = ub.Get<float>();
+        Fixpipe<float, float, CFG_NZ>(rows, l0c.Get<float>(), params, at);
+        return rows;
+    }
+};
+
+CASE(sums_by_fixpipe) {  // on Ascend310P3
+    Fixed sums;
+    sums.run();  // fault: unsupported-call
+}
+CASE(part_of_a_column) {  // on Ascend310B1
+    Fixed sums;
+    sums.params.nSize = 24;
+    sums.run();  // fault: parameter-range
+}
+CASE(columns_over_each_other) {  // on Ascend310B1
+    Fixed sums;
+    sums.params.dstStride = 31;
+    sums.run();  // fault: partial-overlap
+}
+CASE(columns_beyond_the_buffer) {  // on Ascend310B1
+    Fixed sums;
+    sums.params.nSize = 48;
+    sums.run();  // fault: buffer-overrun
+}
+CASE(columns_without_an_event) {  // on Ascend310B1
+    Fixed sums;
+    const auto rows = sums.run();
+    Adds(rows, rows, 1.0f, 64);  // fault: pipe-race
+}
+CASE(edge_into_l1) {  // on Ascend310B1
     TPipe pipe;
     TBuf<TPosition::A1> l1;
     TBuf<TPosition::VECCALC> ub;
     pipe.InitBuffer(l1, 512);
     pipe.InitBuffer(ub, 512);
     DataCopy(l1.Get<half>(), ub.Get<half>(), 16);  // fault: unsupported-call
+}
+CASE(gap_of_910a) {  // on Ascend910A
+    TPipe pipe;
+    TBuf<TPosition::A1> l1;
+    TBuf<TPosition::A2> l0a;
+    pipe.InitBuffer(l1, 512);
+    pipe.InitBuffer(l0a, 2048);
+    LoadData2DParams load;
+    load.repeatTimes = 1;
+    load.dstGap = 1;
+    LoadData(l0a.Get<half>(), l1.Get<half>(), load);  // fault: parameter-range
 }
 CASE(square_of_a_coupled_chip) {  // on Ascend310P3
     TPipe pipe;
