@@ -19,7 +19,6 @@ from bench.fusion_block import Block
 
 Array = npt.NDArray[Any]
 SATURATING = (1001, 2002, 3002)  # npu_arch of chips whose float16 has neither infinity nor NaN
-PRODUCTS = (1001, 2002, 2201, 3002)  # those whose matmul kernel is written
 WHOLE_BLOCKS = (1001, 2002)  # those that move 32 B at least, so that the end of a row may be stored twice
 STEERED = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
 
@@ -72,15 +71,14 @@ class Row:
 
 
 def cases(block: Block, soc: str, dtype: str) -> Iterator[Case]:
-    """The distinct fused nodes of two layers of the block, without products where their kernel is not written."""
-    products = _engine.soc(soc).npu_arch in PRODUCTS
+    """The distinct fused nodes of two layers of the block."""
     options = {name: value for name, value in block.options.items() if (name, dtype) != ("casts", "float16")}
     options["dtype"] = dtype
     model = Block(block.name, block.builder, block.aim, options, block.repeated).build(2)
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for region in optimize(model, soc=soc).plan.regions:
         key = (region.program, tuple(region.sizes.values()))
-        if key not in seen and (products or region.family != "matmul"):
+        if key not in seen:
             seen.add(key)
             before = region.figures.before.launches
             yield Case(block.name, soc, region.label, region.rules, region.program, region.sizes, before)

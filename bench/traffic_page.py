@@ -19,7 +19,6 @@ Bytes are of GM, loaded + stored. *Promised*: what the engine says before the la
 each transfer counted. *Distinct*: each byte of a tensor once. *Least*: inputs and outputs once. *UB*: bytes that the
 engine promised, and the peak on the busiest core. *Launches*: of the nodes before, of the fused one. *Error*: the
 largest |kernel - reference|, as a share of its bound (`ascend_fuse/program/bound.py`); no more than 1 is right.
-Products run where their kernel is written, on all chips but 950.
 """
 
 MORE = """\

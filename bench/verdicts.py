@@ -34,8 +34,7 @@ the batch of 1024), default bounds: a launch costs 10 µs, a fusion has to save 
 
 **Cells**: µs of the product and the epilogue as launches of their own → µs of one launch, and the verdict: *fuse*, or a
 reason code. Behind it the term that decides: on a fusion the largest part of the gain, `launch`, `heads` (of pipes),
-`product` (its tiles) or `epilogue` (traffic and vector work); on a refusal what stands against it. `op-unsupported`:
-only 910B and 910_93 have a kernel for products; the times say what it would bring elsewhere.
+`product` (its tiles) or `epilogue` (traffic and vector work); on a refusal what stands against it.
 """
 
 COUNTER = """\
@@ -57,7 +56,7 @@ FOOT = """\
   1024 products fill every core with or without an epilogue, and 64 x 64 blocks leave L1 nearly empty. Fusing saves a
   sweep of 8 MB out and back, which costs more than the launch. With two streams, where cube and vector units are cores
   of their own, that sweep hides behind other work, and our verdict is theirs.
-- **fp32 into fp16.** On split and direct chips FixPipe rounds for nothing; on coupled ones the vector unit rounds what
+- **fp32 into fp16.** On split chips FixPipe rounds for nothing; on coupled ones the vector unit rounds what
   leaves L0C whether fused or not. So conversion does not decide; fp32 *operands* are another matter: the cube of 910A
   has none, and its time before takes the product as if it were fp16, which is an assumption.
 - **Row reductions** are refused by form, whatever they would gain: a tile has a part of the row.

@@ -7,9 +7,9 @@ namespace AscendC {
 namespace detail {
 
 template <typename T, typename U>
-T fixed(U value, bool relu) {
+T fixed(const Instruction& call, U value, bool relu) {
     if (relu && value < 0) value = 0;  // NaN stays
-    return static_cast<T>(value);
+    return emulated::saturated(static_cast<T>(value), call.saturates());
 }
 
 template <typename T, typename U>
@@ -56,7 +56,7 @@ void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const Fixpip
                 U value;
                 std::memcpy(&value, from + j * 4, 4);
                 to[static_cast<size_t>(row) * params.dstStride + col + j] =
-                    detail::fixed<T>(value, params.reluEn);
+                    detail::fixed<T>(call, value, params.reluEn);
             }
         }
     }

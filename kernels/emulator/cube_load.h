@@ -1,6 +1,7 @@
 // Ways into the cube: GM -> L1 in fractals, L1 -> L0A, L0B and the bias table.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "cube_type.h"
@@ -84,49 +85,36 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2Nz
                          src.GetPhyAddr() + static_cast<size_t>(i) * params.srcNdMatrixStride, params);
 }
 
-// L1 -> L0A or L0B, whole fractals.
-template <typename T>
-void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& params,
-              Where at = Where::here()) {
-    const detail::Instruction call("LoadData", PIPE_MTE1, at);
-    const auto space = dst.place().space;
-    detail::check_space(call, space == detail::Space::l0a || space == detail::Space::l0b,
-                        "writes to L0A or L0B only");
-    detail::check_space(call, src.place().space == detail::Space::l1, "reads L1 only");
-    detail::check_cube_dtype<T>(call);
-    call.check_aligned(dst.place(), detail::fractal_bytes, "destination");
-    call.check_aligned(src.place(), 32, "source");
-    call.check(!params.ifTranspose || sizeof(T) == 2, detail::FaultKind::unsupported_dtype,
-               "transposes elements of two bytes only");
-    call.check(call.arch() != 1001 || params.dstGap == 0, detail::FaultKind::parameter_range,
-               "has a dstGap, which this chip does not read");
-    const uint32_t side = 16;
-    for (uint32_t i = 0; i < params.repeatTimes; ++i) {
-        const uint32_t from = (params.startIndex + i * params.srcStride) * detail::fractal_bytes;
-        const uint32_t to = i * (params.dstGap + 1u) * detail::fractal_bytes;
-        if (!params.ifTranspose) {
-            detail::copy_marked(call, dst.place(), to, src.place(), from, detail::fractal_bytes);
-            continue;
-        }
-        for (uint32_t r = 0; r < side; ++r)
-            for (uint32_t c = 0; c < side; ++c)
-                detail::copy_marked(call, dst.place(), to + (c * side + r) * sizeof(T), src.place(),
-                                    from + (r * side + c) * sizeof(T), sizeof(T));
-    }
-}
-
 namespace detail {
 
-// One square of `fractals` fractals of 16 rows and 32 B: below each other for bytes, side by side for four.
+// What all loads into L0 have in common. Those of 950 take a record of their own.
 template <typename T>
-void transpose_square(const Instruction& call, const emulated::Local& to, uint32_t to_offset, uint32_t gap,
-                      const emulated::Local& from, uint32_t from_offset) {
+void check_load(const Instruction& call, const LocalTensor<T>& dst, const LocalTensor<T>& src, bool exists) {
+    call.check(exists, FaultKind::unsupported_call, "with these parameters is not on this chip");
+    const Space space = dst.place().space;
+    check_space(call, space == Space::l0a || space == Space::l0b, "writes to L0A or L0B only");
+    check_space(call, src.place().space == Space::l1, "reads L1 only");
+    check_cube_dtype<T>(call);
+    call.check_aligned(dst.place(), fractal_bytes, "destination");
+    call.check_aligned(src.place(), 32, "source");
+}
+
+// A square of one fractal, or of two: below each other for bytes, side by side for four. Bytes from the
+// first to the second.
+struct Square {
+    uint32_t from = 0, from_step = 0, to = 0, to_step = 0;
+};
+
+template <typename T>
+void transpose_square(const Instruction& call, const emulated::Local& to, const emulated::Local& from,
+                      const Square& square) {
     constexpr uint32_t w = sizeof(T), c0 = 32 / w, fractals = w == 2 ? 1 : 2, side = w == 1 ? 32 : 16;
-    const uint8_t* source = call.read(from, from_offset, fractals * fractal_bytes);
-    const uint8_t* marks = call.unwritten(from, from_offset);
+    const uint8_t *sources[2], *marks[2];
     uint8_t *results[2], *flags[2];
     for (uint32_t f = 0; f < fractals; ++f) {
-        const uint32_t at = to_offset + f * (gap + 1) * fractal_bytes;
+        const uint32_t source = square.from + f * square.from_step, at = square.to + f * square.to_step;
+        sources[f] = call.read(from, source, fractal_bytes);
+        marks[f] = call.unwritten(from, source);
         results[f] = call.write(to, at, fractal_bytes);
         flags[f] = call.unwritten(to, at);
     }
@@ -136,36 +124,101 @@ void transpose_square(const Instruction& call, const emulated::Local& to, uint32
     };
     for (uint32_t i = 0; i < side; ++i)
         for (uint32_t j = 0; j < side; ++j) {
-            const auto [source_fractal, source_at] = place(i, j);
-            const auto [fractal, at] = place(j, i);
-            const uint32_t offset = source_fractal * fractal_bytes + source_at;
-            std::memcpy(results[fractal] + at, source + offset, w);
-            std::memcpy(flags[fractal] + at, marks + offset, w);
+            const auto [source, source_at] = place(i, j);
+            const auto [result, at] = place(j, i);
+            std::memcpy(results[result] + at, sources[source] + source_at, w);
+            std::memcpy(flags[result] + at, marks[source] + source_at, w);
         }
 }
 
 }  // namespace detail
+
+// L1 -> L0A or L0B, whole fractals.
+template <typename T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& params,
+              Where at = Where::here()) {
+    const detail::Instruction call("LoadData", PIPE_MTE1, at);
+    detail::check_load(call, dst, src, call.arch() != 3510);
+    call.check(!params.ifTranspose || sizeof(T) == 2, detail::FaultKind::unsupported_dtype,
+               "transposes elements of two bytes only");
+    call.check(call.arch() != 1001 || params.dstGap == 0, detail::FaultKind::parameter_range,
+               "has a dstGap, which this chip does not read");
+    for (uint32_t i = 0; i < params.repeatTimes; ++i) {
+        const uint32_t from = (params.startIndex + i * params.srcStride) * detail::fractal_bytes;
+        const uint32_t to = i * (params.dstGap + 1u) * detail::fractal_bytes;
+        if (params.ifTranspose)
+            detail::transpose_square<T>(call, dst.place(), src.place(), {from, 0, to, 0});
+        else
+            detail::copy_marked(call, dst.place(), to, src.place(), from, detail::fractal_bytes);
+    }
+}
+
+namespace detail {
+
+// Squares of a block, in fractals: high and wide where they come from, the reverse where they go to.
+template <typename T>
+struct SquareSize {
+    static constexpr uint32_t high = sizeof(T) == 1 ? 2 : 1, wide = sizeof(T) == 4 ? 2 : 1;
+};
+
+template <typename T>
+void check_block(const Instruction& call, const LoadData2DParamsV2& params) {
+    call.check_range(params.mStep, 0, 255, "mStep");
+    call.check_range(params.kStep, 0, 255, "kStep");
+    call.check_range(params.srcStride, 0, UINT16_MAX, "srcStride");
+    constexpr uint32_t high = SquareSize<T>::high, wide = SquareSize<T>::wide;
+    uint32_t rows = params.mStep, columns = params.kStep;
+    if (params.ifTranspose) {
+        call.check(params.mStep % high == 0 && params.kStep % wide == 0, FaultKind::parameter_range,
+                   "cuts a square that is transposed");
+        rows = params.kStep / wide * high;
+        columns = params.mStep / high * wide;
+    }
+    call.check(columns < 2 || params.dstStride >= rows, FaultKind::partial_overlap,
+               "writes columns of fractals over each other");
+}
+
+}  // namespace detail
+
+// A block of fractals: each column of it behind the one before, or transposed square by square.
+template <typename T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParamsV2& params,
+              Where at = Where::here()) {
+    const detail::Instruction call("LoadData", PIPE_MTE1, at);
+    detail::check_load(call, dst, src, call.arch() == 3510);
+    detail::check_block<T>(call, params);
+    constexpr uint32_t unit = detail::fractal_bytes;
+    const uint32_t high = params.ifTranspose ? detail::SquareSize<T>::high : 1,
+                   wide = params.ifTranspose ? detail::SquareSize<T>::wide : 1;
+    const uint32_t from_column = static_cast<uint32_t>(params.srcStride) * unit,
+                   to_column = params.dstStride * unit;
+    for (uint32_t k = 0; k < params.kStep; k += wide)
+        for (uint32_t m = 0; m < params.mStep; m += high) {
+            const uint32_t from =
+                (params.kStartPosition + k) * from_column + (params.mStartPosition + m) * unit;
+            if (!params.ifTranspose) {
+                detail::copy_marked(call, dst.place(), k * to_column + m * unit, src.place(), from, unit);
+                continue;
+            }
+            const uint32_t to = m / high * wide * to_column + k / wide * high * unit;
+            detail::transpose_square<T>(
+                call, dst.place(), src.place(),
+                {from, high > 1 ? unit : from_column, to, high > 1 ? unit : to_column});
+        }
+}
 
 // L1 -> L0A or L0B, transposed square by square.
 template <typename T>
 void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                            const LoadData2dTransposeParams& params, Where at = Where::here()) {
     const detail::Instruction call("LoadDataWithTranspose", PIPE_MTE1, at);
-    const auto space = dst.place().space;
-    call.check(
-        call.arch() == 2201 || call.arch() == 3002 || (call.arch() == 3510 && space == detail::Space::l0b),
-        detail::FaultKind::unsupported_call, "is not on this chip");
-    detail::check_space(call, space == detail::Space::l0a || space == detail::Space::l0b,
-                        "writes to L0A or L0B only");
-    detail::check_space(call, src.place().space == detail::Space::l1, "reads L1 only");
-    detail::check_cube_dtype<T>(call);
-    call.check_aligned(dst.place(), detail::fractal_bytes, "destination");
-    call.check_aligned(src.place(), 32, "source");
+    detail::check_load(call, dst, src, call.arch() == 2201 || call.arch() == 3002);
     constexpr uint32_t square_bytes = (sizeof(T) == 2 ? 1 : 2) * detail::fractal_bytes;
     for (uint32_t i = 0; i < params.repeatTimes; ++i)
-        detail::transpose_square<T>(call, dst.place(), i * (params.dstGap + 1u) * detail::fractal_bytes,
-                                    params.dstFracGap, src.place(),
-                                    (params.startIndex + i * params.srcStride) * square_bytes);
+        detail::transpose_square<T>(call, dst.place(), src.place(),
+                                    {(params.startIndex + i * params.srcStride) * square_bytes,
+                                     detail::fractal_bytes, i * (params.dstGap + 1u) * detail::fractal_bytes,
+                                     (params.dstFracGap + 1u) * detail::fractal_bytes});
 }
 
 namespace detail {

@@ -134,6 +134,10 @@ void multiply(const Instruction& call, const LocalTensor<Sum>& dst, const LocalT
     if (params.m == 0 || params.n == 0 || params.k == 0) return;
     call.check(params.m > 1, FaultKind::unsupported_call, "with m = 1 takes a vector, which is not emulated");
     call.check(!params.cmatrixSource, FaultKind::unsupported_call, "with cmatrixSource is not emulated");
+    call.check(!params.kDirectionAlign || call.arch() != 3510, FaultKind::unsupported_call,
+               "with kDirectionAlign is not on this chip");
+    call.check(bias == nullptr || !params.cmatrixInitVal, FaultKind::unsupported_call,
+               "begins with zeros, not with the bias");
     const MmadSizes sizes = sizes_of<T>(params);
     const auto left = read_left(call, fm, sizes), right = read_right(call, filter, sizes);
     const uint32_t padded = sizes.down * 16, bytes = sizes.across * padded * 64;

@@ -47,6 +47,19 @@ struct LoadData2DParams {
     uint8_t repeatTimes = 0, sid = 0, addrMode = 0;
 };
 
+// Of a block of m x k, which lies in columns of fractals: where in it, in fractals of 16 rows and 32 B, and
+// how many of them. Strides from one column to the next, in fractals.
+struct LoadData2DParamsV2 {
+    LoadData2DParamsV2() = default;
+
+    uint32_t mStartPosition = 0, kStartPosition = 0;
+    uint16_t mStep = 0, kStep = 0;
+    int32_t srcStride = 0;
+    uint16_t dstStride = 0;
+    bool ifTranspose = false;
+    uint8_t sid = 0;
+};
+
 // Source in squares, destination in fractals of 512 B.
 struct LoadData2dTransposeParams {
     LoadData2dTransposeParams() = default;

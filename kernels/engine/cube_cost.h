@@ -53,17 +53,10 @@ inline const CubeTable& cube_table(int64_t arch) {
 enum class Path {
     coupled,  // L0C -> UB of the same core
     split,    // FixPipe to GM; vector cores read it back
-    direct,   // FixPipe to the UB of the vector cores beside
 };
 
-inline const char* name(Path path) {
-    constexpr const char* names[] = {"coupled", "split", "direct"};
-    return names[static_cast<int>(path)];
-}
-
 inline Path path_of(const Soc& soc) {
-    if (soc.cube_vector_combine != "split") return Path::coupled;
-    return soc.npu_arch == 3510 ? Path::direct : Path::split;
+    return soc.cube_vector_combine == "split" ? Path::split : Path::coupled;
 }
 
 // Vector cores that share the tile of one cube core.

@@ -183,11 +183,11 @@ inline Result<GemmJob> make_gemm_job(const Program& program, const std::vector<i
     return job;
 }
 
-// With what FixPipe can take, then with the bias left to the vector unit (a bias table holds few columns, on
-// split chips none of bf16).
+// With what FixPipe can take, then with the bias left to the vector unit (a bias table holds few columns,
+// that of 910B none of bf16).
 inline std::vector<Ride> rides_of(const Program& program, const Soc& soc) {
     if (path_of(soc) == Path::coupled) return {Ride{}};
-    const bool table = path_of(soc) == Path::direct || program.instrs.front().type.dtype != Dtype::bf16;
+    const bool table = soc.bf16_bias_table() || program.instrs.front().type.dtype != Dtype::bf16;
     std::vector<Ride> rides{ride_of(program, table)};
     if (rides.front().bias) rides.push_back(ride_of(program, false));
     return rides;

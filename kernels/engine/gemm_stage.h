@@ -8,7 +8,7 @@
 
 namespace ascend_fuse {
 
-// Cycles of one tile, by pipe. `aiv_mte2` is the vector core's own on split and direct chips.
+// Cycles of one tile, by pipe. `aiv_mte2` is the vector core's own on split chips.
 struct Stages {
     double mte2 = 0, mte1 = 0, cube = 0;
     double out = 0;  // FixPipe
@@ -69,10 +69,9 @@ inline void add_product(Stages& stages, const GemmJob& job, const GemmTiling& ti
 }
 
 // FixPipe: L0C is read in f32 while the results are written.
-inline double fixpipe_cycles(const GemmJob& job, int64_t rows, int64_t cols, bool to_gm) {
+inline double fixpipe_cycles(const GemmJob& job, int64_t rows, int64_t cols) {
     const double elements = static_cast<double>(rows * cols);
     const double read = at_rate(elements * 4, static_cast<double>(job.soc.l0_c_to_ub_rate));
-    if (!to_gm) return read + job.cube->store;
     const int64_t w = width(job.epilogue.leaves);
     const bool small = static_cast<double>(cols * w) < job.epilogue.job.move->small_block.a;
     const double rate = static_cast<double>(job.soc.ub_to_l2_rate) * (small ? job.cube->small : 1);
@@ -174,10 +173,7 @@ inline Stages stages_of(const GemmJob& job, const GemmTiling& tiling, int64_t ro
     const int64_t stores = std::max<int64_t>(job.epilogue.stored, vector ? 0 : 1);
     const auto times = static_cast<double>(stores);
     if (job.path == Path::coupled) add_copy_out(stages, job, tiling, rows, cols, stores);
-    if (job.path == Path::split) stages.out = std::max(times, 1.0) * fixpipe_cycles(job, rows, cols, true);
-    if (job.path == Path::direct)
-        stages.out = times * fixpipe_cycles(job, rows, cols, true) +
-                     (vector ? fixpipe_cycles(job, rows, cols, false) : 0);
+    if (job.path == Path::split) stages.out = std::max(times, 1.0) * fixpipe_cycles(job, rows, cols);
     if (!vector) return stages;
     VectorStage(job, tiling, job.path == Path::split).add(stages, rows_per_vector(job, rows), cols);
     if (job.path != Path::coupled) stages.flag = job.cube->flag;

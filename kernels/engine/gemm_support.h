@@ -8,18 +8,11 @@
 
 namespace ascend_fuse {
 
-// Products of 950 are planned as if it had one, so that their estimates can be seen; until it is written,
-// lowering refuses them and the node runs by its body.
-inline bool has_product_kernel(const Soc& soc) {
-    return soc.npu_arch == 1001 || soc.npu_arch == 2002 || soc.npu_arch == 2201 || soc.npu_arch == 3002;
-}
-
 // Why no kernel of the chip runs the product or what follows it, whatever their sizes.
 inline std::optional<Refusal> unsupported_product(const Program& program, const Soc& soc) {
     const Instr& product = program.instrs.front();
     const Dtype in = program.values[static_cast<size_t>(product.operands[0].value)].dtype;
     if (auto refusal = unsupported_cube(program, soc)) return refusal;
-    if (!has_product_kernel(soc)) return std::nullopt;
     if (!is_float(in) && in != Dtype::i8)
         return Refusal{"dtype-unsupported", std::string(name(in)) + " in matmul on " + soc.name, "dtype"};
     return std::nullopt;

@@ -239,8 +239,6 @@ inline Result<GemmPlan> plan_gemm(const Program& program, const std::vector<int6
 }
 
 inline Result<Launch> lower_gemm(const GemmPlan& plan) {
-    if (!has_product_kernel(plan.job.soc))
-        return unable("products on " + plan.job.soc.name + ", whose kernels are not written");
     if (const auto refusal = unsupported(plan)) return unable(refusal->message);
     if (plan.coupled() && plan.apart() != 0) return unable("tiles that run apart on " + plan.job.soc.name);
     GemmRecords records(plan);

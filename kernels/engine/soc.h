@@ -32,12 +32,14 @@ struct Soc {
     int64_t vector_cores() const { return vector_core_cnt > 0 ? vector_core_cnt : ai_core_cnt; }
     int64_t cube_cores() const { return cube_core_cnt > 0 ? cube_core_cnt : ai_core_cnt; }
     bool supports_bf16() const { return support_bf16 != 0; }
-    // 2201 converts bf16 but computes in f32; only the 3510 vector unit adds bf16 itself.
+    // 2201 converts bf16 but computes in f32; only the 3510 vector unit adds bf16 itself, and only its bias
+    // table takes it.
+    bool bf16_vector() const { return supports_bf16() && npu_arch == 3510; }
+    bool bf16_bias_table() const { return supports_bf16() && npu_arch == 3510; }
     // Transfers between GM and UB of any length: 910A and 310P move whole blocks.
     bool copy_pad() const { return npu_arch != 1001 && npu_arch != 2002; }
     // A unit that empties L0C, loads of fractals out of rows, and of squares of bytes that are transposed.
     bool fixpipe() const { return npu_arch != 1001 && npu_arch != 2002; }
-    bool bf16_vector() const { return supports_bf16() && npu_arch == 3510; }
     double cycles_per_us() const { return static_cast<double>(cube_freq_mhz); }
     // The vendor's own estimate of GM bandwidth.
     double hbm_bytes_per_s() const {

@@ -105,6 +105,18 @@ inline constexpr bool coupled = false;
 inline constexpr bool coupled = true;
 #endif
 
+// How blocks lie in L0A and are loaded there, and the bias table's: the unit of its loads in bytes, and
+// whether it widens bf16.
+#if __NPU_ARCH__ == 3510
+#define ASCEND_FUSE_LOAD_L0 "load_l0_nz.h"
+inline constexpr int32_t bias_block = 32;
+inline constexpr bool has_bf16_bias = true;
+#else
+#define ASCEND_FUSE_LOAD_L0 "load_l0_zz.h"
+inline constexpr int32_t bias_block = 64;
+inline constexpr bool has_bf16_bias = false;
+#endif
+
 // How an integer becomes a float: 950 wants the mode by name, 310P and 910A know only the default, which is
 // the same.
 #if __NPU_ARCH__ == 3510

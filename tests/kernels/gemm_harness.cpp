@@ -12,6 +12,7 @@ extern "C" void ascend_fuse_matmul_1001(uint8_t*, uint8_t*);
 extern "C" void ascend_fuse_matmul_2002(uint8_t*, uint8_t*);
 extern "C" void ascend_fuse_matmul_2201(uint8_t*, uint8_t*);
 extern "C" void ascend_fuse_matmul_3002(uint8_t*, uint8_t*);
+extern "C" void ascend_fuse_matmul_3510(uint8_t*, uint8_t*);
 
 namespace {
 
@@ -24,14 +25,16 @@ struct Figures {
     int64_t block_dim, apart;
 };
 
-emulator::KernelEntry kernel_of(const Soc& soc) {
-    switch (soc.npu_arch) {
+emulator::KernelEntry kernel_of(int64_t arch) {
+    switch (arch) {
         case 1001:
             return ascend_fuse_matmul_1001;
         case 2002:
             return ascend_fuse_matmul_2002;
         case 3002:
             return ascend_fuse_matmul_3002;
+        case 3510:
+            return ascend_fuse_matmul_3510;
         default:
             return ascend_fuse_matmul_2201;
     }
@@ -68,8 +71,9 @@ extern "C" int run_gemm(const char* source, const char* soc_name, const char* fu
         table.push_back(workspace.data());
         regions.push_back({workspace.data(), launch->workspace_bytes, true});
     }
-    const auto counters = emulator::run(kernel_of(*soc), "ascend_fuse_matmul", *soc, launch->block_dim,
-                                        launch->mixed, launch->block.data(), table.data(), regions);
+    const auto counters =
+        emulator::run(kernel_of(soc->npu_arch), "ascend_fuse_matmul", *soc, launch->block_dim, launch->mixed,
+                      launch->block.data(), table.data(), regions);
     if (!counters) return fail(counters.error().text(), text, room);
     const GemmTiling& tiling = plan->tiling;
     int64_t distinct = 0;

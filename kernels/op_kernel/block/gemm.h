@@ -155,11 +155,10 @@ class GemmBlock {
 
     // Squares are loaded by transposing: k across, so that blocks are padded to squares.
     __aicore__ static inline L1Form form_of(bool k_across, int32_t aside, int32_t k) {
-        constexpr int32_t c0 = 32 / sizeof(In), square = square_of<In>;
+        constexpr int32_t c0 = 32 / sizeof(In);
         if (!k_across)
             return L1Form{static_cast<int32_t>(round_to(aside, 16)), static_cast<int32_t>(round_to(k, c0))};
-        const int32_t group = sizeof(In) == 4 ? 16 : static_cast<int32_t>(round_to(k, square));
-        return L1Form{group, static_cast<int32_t>(round_to(aside, square))};
+        return L1Form{square_rows<In>(k), static_cast<int32_t>(round_to(aside, square_of<In>))};
     }
 
     __aicore__ inline void load_a(const GemmTile& tile, int64_t k, int32_t length, const L1Form& form) {
@@ -213,22 +212,16 @@ class GemmBlock {
         const auto a2 = a2_.template Get<In>()[l0_at_ * a2_elements_];
         const auto b2 = b2_.template Get<In>()[l0_at_ * b2_elements_];
         AscendC::WaitFlag<AscendC::HardEvent::M_MTE1>(l0_at_);
-        if (launch_.left.transposed)
-            load_l0a_transposed(a2, a1, a_form, tile.rows, step);
-        else
-            load_l0a(a2, a1, a_form, tile.rows, step);
-        if (launch_.right.transposed)
-            load_l0b(b2, b1, b_form, tile.cols, step);
-        else
-            load_l0b_transposed(b2, b1, b_form, tile.cols, step);
+        const bool a_across = launch_.left.transposed, b_across = !launch_.right.transposed;
+        load_left(a2, a1, a_form, tile.rows, step, a_across);
+        load_right(b2, b1, b_form, tile.cols, step, b_across);
         AscendC::SetFlag<AscendC::HardEvent::MTE1_M>(l0_at_);
         AscendC::WaitFlag<AscendC::HardEvent::MTE1_M>(l0_at_);
-        // Squares of int8 are 32 columns wide in L0B.
-        const int32_t cols = sizeof(In) == 1 && !launch_.right.transposed ? b_form.cols : tile.cols;
-        const MmadShape shape{tile.rows, cols, step.length, first,
-                              sizeof(In) == 4 && launch_.left.transposed != 0};
+        const bool biased = first && launch_.bias_tensor >= 0;
+        const MmadShape shape{tile.rows, cube_cols_of<In>(b_form, tile.cols, b_across), step.length,
+                              first && !biased, pads_k<In>(a_across)};
         const auto c = co1_.template Get<Sum>()[c_next_ * c_elements_];
-        if (first && launch_.bias_tensor >= 0) {
+        if (biased) {
             AscendC::Mmad(c, a2, b2, c2_.template Get<Sum>(), mmad_params(shape));
             AscendC::SetFlag<AscendC::HardEvent::M_MTE1>(bias_event);
         } else {

@@ -36,16 +36,22 @@ __aicore__ inline void make_tiles(const GemmLaunch& gemm, int64_t core) {
     if (gemm.header.apart != 0) AscendC::SyncAll<false>();
 }
 
+template <class In>
+__aicore__ inline void make_tiles(const GemmLaunch& gemm, int64_t core) {
+    if constexpr (arch::has_bf16_bias)
+        if (gemm.header.bias == bf16) return make_tiles<In, bfloat16_t>(gemm, core);
+    gemm.header.bias == f16 ? make_tiles<In, half>(gemm, core) : make_tiles<In, float>(gemm, core);
+}
+
 __aicore__ inline void make_tiles(const GemmLaunch& gemm, int64_t core) {
     if (gemm.header.in == i8)
         make_tiles<int8_t, int32_t>(gemm, core);
     else if (gemm.header.in == f32)
-        gemm.header.bias == f16 ? make_tiles<float, half>(gemm, core) : make_tiles<float, float>(gemm, core);
+        make_tiles<float>(gemm, core);
     else if (gemm.header.in == bf16)
-        gemm.header.bias == f16 ? make_tiles<bfloat16_t, half>(gemm, core)
-                                : make_tiles<bfloat16_t, float>(gemm, core);
+        make_tiles<bfloat16_t>(gemm, core);
     else
-        gemm.header.bias == f16 ? make_tiles<half, half>(gemm, core) : make_tiles<half, float>(gemm, core);
+        make_tiles<half>(gemm, core);
 }
 
 // Bytes from a tensor's start at which element (row, col) of the space would lie if `tile` lay at `slot`.

@@ -5,7 +5,7 @@
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
 
-// Nd2NzParams holds no wider step between rows (AscendC; 3510 does, and takes as many calls).
+// The widest step between rows that the documents of Nd2NzParams have, of 950 too, whose field is wider.
 inline constexpr int64_t max_row_step = 65535;
 
 template <class T>

@@ -1,7 +1,7 @@
 // L0A x L0B -> L0C, and the bias table.
 #pragma once
 
-#include "load_l0.h"
+#include "l0.h"
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
 
@@ -19,14 +19,15 @@ struct SumOf<int8_t> {
 template <class Sum, class Bias>
 __aicore__ inline void load_bias(const AscendC::LocalTensor<Sum>& to, const AscendC::LocalTensor<Bias>& from,
                                  int32_t cols) {
-    const uint16_t blocks = static_cast<uint16_t>((cols * static_cast<int32_t>(sizeof(Bias)) + 63) / 64);
+    const auto bytes = static_cast<int32_t>(round_to(cols * static_cast<int64_t>(sizeof(Bias)), 64));
+    const auto blocks = static_cast<uint16_t>(bytes / arch::bias_block);
     AscendC::DataCopy(to, from, AscendC::DataCopyParams(1, blocks, 0, 0));
 }
 
 struct MmadShape {
     int32_t rows = 16, cols = 16, k = 16;
-    bool first = true;     // the sums begin here
-    bool aligned = false;  // f32 loaded by transposing squares: k is padded to 16 in L0
+    bool zero = true;      // the sums begin with zeros: neither with a bias nor with earlier ones
+    bool aligned = false;  // k is padded to 16 in L0
 };
 
 __aicore__ inline AscendC::MmadParams mmad_params(const MmadShape& shape) {
@@ -35,7 +36,7 @@ __aicore__ inline AscendC::MmadParams mmad_params(const MmadShape& shape) {
     params.m = static_cast<uint16_t>(shape.rows < 2 ? 2 : shape.rows);
     params.n = static_cast<uint16_t>(shape.cols);
     params.k = static_cast<uint16_t>(shape.k);
-    params.cmatrixInitVal = shape.first;
+    params.cmatrixInitVal = shape.zero;
     params.cmatrixSource = false;
     params.kDirectionAlign = shape.aligned;
     return params;

@@ -1,4 +1,4 @@
-// Faults of the copies of a coupled core's cube.
+// Faults of the cube's copies: of a coupled core, and of loads into L0.
 #include "case.h"
 
 namespace emulator_case {
@@ -120,6 +120,97 @@ CASE(square_of_a_coupled_chip) {  // on Ascend310P3
     LoadData2dTransposeParams load;
     load.repeatTimes = 1;
     LoadDataWithTranspose(l0a.Get<half>(), l1.Get<half>(), load);  // fault: unsupported-call
+}
+
+// Four fractals in L1, and where they go.
+template <TPosition position>
+struct Fractals {
+    TPipe pipe;
+    TBuf<TPosition::A1> l1;
+    TBuf<position> l0;
+    LoadData2DParamsV2 block;
+
+    Fractals() {
+        pipe.InitBuffer(l1, 2048);
+        pipe.InitBuffer(l0, 2048);
+        block.mStep = block.kStep = 1;
+        block.srcStride = 1;
+        block.dstStride = 1;
+    }
+};
+using Left = Fractals<TPosition::A2>;
+using Right = Fractals<TPosition::B2>;
+
+CASE(block_by_910b) {  // on Ascend910B1 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    LoadData(left.l0.Get<half>(), left.l1.Get<half>(), left.block);  // fault: unsupported-call
+}
+CASE(fractals_by_950) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Right right;
+    LoadData2DParams load;
+    load.repeatTimes = 1;
+    LoadData(right.l0.Get<half>(), right.l1.Get<half>(), load);  // fault: unsupported-call
+}
+CASE(square_into_l0a_by_950) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    LoadData2dTransposeParams load;
+    load.repeatTimes = 1;
+    LoadDataWithTranspose(left.l0.Get<half>(), left.l1.Get<half>(), load);  // fault: unsupported-call
+}
+CASE(half_of_a_square_of_bytes) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    left.block.ifTranspose = true;
+    LoadData(left.l0.Get<int8_t>(), left.l1.Get<int8_t>(), left.block);  // fault: parameter-range
+}
+CASE(half_of_a_square_of_floats) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Right right;
+    right.block.ifTranspose = true;
+    LoadData(right.l0.Get<float>(), right.l1.Get<float>(), right.block);  // fault: parameter-range
+}
+CASE(columns_of_fractals_over_each_other) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    left.block.mStep = left.block.kStep = 2;
+    LoadData(left.l0.Get<half>(), left.l1.Get<half>(), left.block);  // fault: partial-overlap
+}
+CASE(squares_that_reach_into_each_other) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    left.block.ifTranspose = true;
+    left.block.mStep = 2;
+    LoadData(left.l0.Get<int8_t>(), left.l1.Get<int8_t>(), left.block);
+    LoadData(left.l0.Get<int8_t>()[512], left.l1.Get<int8_t>(), left.block);  // fault: pipe-race
+}
+CASE(k_padded_by_950) {  // on Ascend950PR_9599 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    TBuf<TPosition::B2> l0b;
+    TBuf<TPosition::CO1> l0c;
+    left.pipe.InitBuffer(l0b, 2048);
+    left.pipe.InitBuffer(l0c, 4096);
+    MmadParams params;
+    params.m = params.n = params.k = 16;
+    params.kDirectionAlign = true;
+    Mmad(l0c.Get<float>(), left.l0.Get<float>(), l0b.Get<float>(), params);  // fault: unsupported-call
+}
+CASE(bias_and_zeros) {  // on Ascend910B1 mixed
+    if (!ASCEND_IS_AIC) return;
+    Left left;
+    TBuf<TPosition::B2> l0b;
+    TBuf<TPosition::CO1> l0c;
+    TBuf<TPosition::C2> bias;
+    left.pipe.InitBuffer(l0b, 2048);
+    left.pipe.InitBuffer(l0c, 4096);
+    left.pipe.InitBuffer(bias, 64);
+    MmadParams params;
+    params.m = params.n = params.k = 16;
+    Mmad(l0c.Get<float>(), left.l0.Get<half>(), l0b.Get<half>(), bias.Get<float>(),
+         params);  // fault: unsupported-call
 }
 
 }  // namespace emulator_case

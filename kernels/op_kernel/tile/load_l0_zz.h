@@ -1,21 +1,9 @@
-// L1 -> L0A and L0B, fractal by fractal: 16 x 32 B each.
+// L1 -> L0A in rows of fractals (Zz), L0B in rows of fractals (Zn).
 #pragma once
 
-#include "load_l1.h"
+#include "l0.h"
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
-
-// Elements of k from `k` on of a block in L1, of which the cube reads `length`.
-struct L0Step {
-    int32_t k = 0, length = 0;
-};
-
-// What a transposing load takes at once: a square of so many elements a side.
-template <class T>
-inline constexpr int32_t square_of = sizeof(T) == 1 ? 32 : 16;
-
-template <class T>
-inline constexpr int32_t fractal_elements = 512 / sizeof(T);
 
 // The block of A lies m x k in L1. L0A wants rows of fractals.
 template <class T>
@@ -57,8 +45,12 @@ struct SquareStep {
     int32_t along_k = 1, aside = 1;
 };
 
-// f32 squares are two fractals side by side, so that its blocks lie in groups of 16 rows; others lie in one
-// group.
+// f32 squares are two fractals side by side, which the load wants to follow each other: its blocks lie in
+// groups of 16 rows, others in one group.
+template <class T>
+__aicore__ inline int32_t square_rows(int32_t k) {
+    return sizeof(T) == 4 ? 16 : static_cast<int32_t>(round_to(k, square_of<T>));
+}
 template <class T>
 __aicore__ inline SquareStep squares_of(const L1Form& form) {
     if (sizeof(T) == 4) return SquareStep{form.cols / 16, 1};
@@ -121,6 +113,36 @@ __aicore__ inline void load_l0b_transposed(const AscendC::LocalTensor<T>& to,
         load.startIndex = static_cast<uint16_t>((step.k / square + i) * squares.along_k);
         load_squares(to[i * (sizeof(T) == 4 ? 2 : 1) * row_fractals * fractal], from, load);
     }
+}
+
+// `across`: the block lies with k across, and is transposed on its way.
+template <class T>
+__aicore__ inline void load_left(const AscendC::LocalTensor<T>& to, const AscendC::LocalTensor<T>& from,
+                                 const L1Form& form, int32_t rows, const L0Step& step, bool across) {
+    if (across)
+        load_l0a_transposed(to, from, form, rows, step);
+    else
+        load_l0a(to, from, form, rows, step);
+}
+template <class T>
+__aicore__ inline void load_right(const AscendC::LocalTensor<T>& to, const AscendC::LocalTensor<T>& from,
+                                  const L1Form& form, int32_t cols, const L0Step& step, bool across) {
+    if (across)
+        load_l0b_transposed(to, from, form, cols, step);
+    else
+        load_l0b(to, from, form, cols, step);
+}
+
+// Columns of B that the cube reads: squares of bytes are 32 wide in L0B.
+template <class T>
+__aicore__ inline int32_t cube_cols_of(const L1Form& form, int32_t cols, bool across) {
+    return sizeof(T) == 1 && across ? form.cols : cols;
+}
+
+// Whether k of A lies padded to 16 in L0: squares of f32 are two fractals wide.
+template <class T>
+__aicore__ inline bool pads_k(bool across) {
+    return sizeof(T) == 4 && across;
 }
 
 }  // namespace ascend_fuse::device::ASCEND_FUSE_ARCH
