@@ -219,7 +219,6 @@ inline Result<GemmPlan> plan_of(const Program& program, const std::vector<int64_
 // Why the kernels of the chip cannot run the product as it is tiled.
 inline std::optional<Refusal> unsupported(const GemmPlan& plan) {
     if (auto refusal = unsupported_product(*plan.program, plan.job.soc)) return refusal;
-    if (!has_product_kernel(plan.job.soc)) return std::nullopt;
     if (auto refusal = check_leaves(plan.job)) return refusal;
     GemmRecords records(plan);
     if (auto refusal = records.fill()) return refusal;
