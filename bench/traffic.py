@@ -22,6 +22,7 @@ TARGETS = (
     ("Ascend910B3", "float32"),
     ("Ascend910B3", "float16"),
     ("Ascend310P3", "float16"),
+    ("Ascend910A", "float16"),
     ("Ascend950PR_9599", "float16"),
 )
 
