@@ -138,7 +138,8 @@ class VectorStage {
     int64_t rows_ = 1;
 };
 
-// On coupled chips the vector pipe empties L0C, rounds, and MTE3 stores what leaves if it is wanted outside.
+// On coupled chips the vector pipe empties L0C (on 310B it waits while FixPipe does), rounds, and MTE3 stores
+// what leaves if it is wanted outside.
 inline void add_copy_out(Stages& stages, const GemmJob& job, const GemmTiling& tiling, int64_t rows,
                          int64_t cols, int64_t stores) {
     const double elements = static_cast<double>(rows * cols);
