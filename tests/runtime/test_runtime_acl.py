@@ -31,6 +31,21 @@ except Exception as e:
     print("stopped", e)
 """
 
+PRODUCT = """
+import sys
+import numpy as np
+from ascend_fuse import runtime
+from tests.runtime.runtime_model import fused_model, open_session
+program = "\\n".join((
+    "matmul 1 [d0 | 8]", "x0: f32[d0 | 16] = left", "x1: f32[16 | 8] = right",
+    "v0: f32[d0 | 8] = matmul x0, x1", "v1: f32[d0 | 8] = relu v0", "out v1",
+))
+graph, body = "(float[N,16] x, float[16,8] b) => (float[N,8] y)", "(a, b) => (y) { c = MatMul(a, b) y = Relu(c) }"
+session = open_session(fused_model(program, graph, body=body, soc=sys.argv[2]), backend="acl", kernels_dir=sys.argv[1])
+session.run(None, {"x": np.ones((5, 16), np.float32), "b": np.ones((16, 8), np.float32)})
+print("launches", runtime.counters().total.launches)
+"""
+
 
 @pytest.fixture(scope="session")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -52,14 +67,16 @@ class _Run:
 def _run(folder: Path | None, tmp_path: Path, script: str = SCRIPT, **settings: str) -> _Run:
     kernels = tmp_path / "kernels"
     kernels.mkdir()
-    (kernels / "ascend_fuse_2201.o").write_bytes(b"a kernel")
+    for arch in (2201, 3510):
+        (kernels / f"ascend_fuse_{arch}.o").write_bytes(b"a kernel")
     log = tmp_path / "log"
     environment = {**os.environ, "ACL_STAND_IN_LOG": str(log), **settings}
     if folder:
         environment["LD_LIBRARY_PATH"] = str(folder)
     done = subprocess.run(
-        [sys.executable, "-c", script, str(kernels)], capture_output=True, text=True, timeout=120, env=environment
-    )
+        [sys.executable, "-c", script, str(kernels), settings.get("ACL_STAND_IN_SOC", "")],
+        capture_output=True, text=True, timeout=120, env=environment,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return _Run(done.stdout, log)
 
@@ -85,6 +102,16 @@ def test_launches_arguments_and_streams(stand_in: Path, tmp_path: Path) -> None:
     assert run.of("aclrtDestroyStream") == ["0x1001"]
     assert run.of("aclrtBinaryUnLoad") == ["0x2001"]
     assert len(run.of("aclrtMalloc")) == len(run.of("aclrtFree"))
+
+
+@pytest.mark.parametrize(("soc", "synchronised"), [("Ascend910B3", True), ("Ascend950PR_9599", False)])
+def test_a_kernel_on_both_kinds_of_cores(stand_in: Path, tmp_path: Path, soc: str, synchronised: bool) -> None:
+    """910B has it told where its cores meet, as the first argument; 950 does not need that."""
+    run = _run(stand_in, tmp_path, PRODUCT, ACL_STAND_IN_SOC=soc)
+    assert run.said == ["launches 1"]
+    assert [line.split()[1] for line in run.of("aclrtBinaryGetFunction")] == ["ascend_fuse_matmul"]
+    assert len(run.of("aclrtGetHardwareSyncAddr")) == synchronised
+    assert run.of("aclrtKernelArgsAppend") == [*(["8 other"] if synchronised else []), "8 device", "8 device"]
 
 
 @pytest.mark.parametrize(
