@@ -43,7 +43,7 @@ class Computation : public OrtNodeComputeInfo {
     }
 
   private:
-    OrtStatus* read_input(const OrtKernelContext* context, int position, Tensor& tensor,
+    OrtStatus* read_input(const OrtKernelContext* context, int position, void* stream, Tensor& tensor,
                           std::vector<Block>& uploaded) const {
         const OrtValue* value = nullptr;
         ASCEND_FUSE_TRY(ort_.api->KernelContext_GetInput(context, static_cast<size_t>(position), &value));
@@ -54,21 +54,23 @@ class Computation : public OrtNodeComputeInfo {
         if (!dtype) return ort_.failure("an input has element type " + std::to_string(type));
         tensor.dtype = *dtype;
         ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.address));
-        return own_memory_ ? upload(value, tensor, uploaded) : nullptr;
+        return own_memory_ ? upload(value, stream, tensor, uploaded) : nullptr;
     }
 
     // ONNX Runtime's copies to a device provider leave the tensor in host memory where that has no copy
     // kernels of its own (github.com/microsoft/onnxruntime/pull/27272).
-    OrtStatus* upload(const OrtValue* value, Tensor& tensor, std::vector<Block>& uploaded) const {
+    OrtStatus* upload(const OrtValue* value, void* stream, Tensor& tensor,
+                      std::vector<Block>& uploaded) const {
         const OrtMemoryDevice* const memory = ort_.ep->Value_GetMemoryDevice(value);
         if (ort_.ep->MemoryDevice_GetDeviceType(memory) == OrtMemoryInfoDeviceType_NPU || tensor.bytes() == 0)
             return nullptr;
-        uploaded.emplace_back(node_->backend(), tensor.bytes());
+        Backend& backend = node_->backend();
+        uploaded.emplace_back(backend, tensor.bytes(), backend.stream(stream), Writer::host);
         void* const address = uploaded.back().address();
         if (!address) return ort_.failure("no device memory is left");
-        const auto error = node_->backend().upload(address, tensor.address, tensor.bytes());
+        const auto error = backend.upload(address, tensor.address, tensor.bytes());
         tensor.address = address;
-        return error ? ort_.failure(error->text()) : nullptr;
+        return ort_.status(error);
     }
 
     OrtStatus* make_outputs(OrtKernelContext* context, Run& run) const {
@@ -81,6 +83,10 @@ class Computation : public OrtNodeComputeInfo {
                 ASCEND_FUSE_TRY(ort_.api->KernelContext_GetOutput(context, position, forms[i].sizes.data(),
                                                                   forms[i].sizes.size(), &value));
                 ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(value, &address));
+                // ONNX Runtime does not look at what the allocator of a device answered.
+                const int64_t bytes = forms[i].bytes();
+                if (!address && bytes > 0)
+                    return ort_.failure("no memory is left for " + std::to_string(bytes) + " B");
             }
             run.set_output(i, address);
         }
@@ -91,9 +97,11 @@ class Computation : public OrtNodeComputeInfo {
         const Node::Lease lease(*node_);
         Run& run = *lease;
         std::vector<Block> uploaded;
+        void* stream = nullptr;
+        if (own_memory_) ASCEND_FUSE_TRY(ort_.api->KernelContext_GetGPUComputeStream(context, &stream));
         for (size_t i = 0; i < positions_.inputs.size(); ++i)
             if (positions_.inputs[i] >= 0)
-                ASCEND_FUSE_TRY(read_input(context, positions_.inputs[i], run.inputs[i], uploaded));
+                ASCEND_FUSE_TRY(read_input(context, positions_.inputs[i], stream, run.inputs[i], uploaded));
         if (const auto error = node_->prepare(run))
             return ort_.failure(error->text() + "; " + remedy, ORT_INVALID_ARGUMENT);
         ASCEND_FUSE_TRY(make_outputs(context, run));
@@ -104,8 +112,7 @@ class Computation : public OrtNodeComputeInfo {
             ort_.drop(ort_.api->KernelContext_ParallelFor(context, one, n, 0,
                                                           const_cast<std::function<void(size_t)>*>(&call)));
         };
-        const auto error = node_->execute(run, pool);
-        return error ? ort_.failure(error->text()) : nullptr;
+        return ort_.status(node_->execute(run, {pool, stream}));
     }
 
     const Ort& ort_;

@@ -12,6 +12,7 @@
 #include "options.h"
 #include "ort.h"
 #include "provider.h"
+#include "stream.h"
 
 #ifndef ASCEND_FUSE_VERSION
 #define ASCEND_FUSE_VERSION "0.0.0"
@@ -27,7 +28,6 @@ class Factory : public OrtEpFactory {
         GetVendor = [](const OrtEpFactory*) noexcept { return vendor_name; };
         GetVendorId = [](const OrtEpFactory*) noexcept { return vendor_id; };
         GetVersion = [](const OrtEpFactory*) noexcept { return ASCEND_FUSE_VERSION; };
-        IsStreamAware = [](const OrtEpFactory*) noexcept { return false; };
         GetSupportedDevices = [](OrtEpFactory* self, const OrtHardwareDevice* const* devices, size_t count,
                                  OrtEpDevice** made, size_t limit, size_t* used) noexcept {
             auto& own = *static_cast<Factory*>(self);
@@ -44,7 +44,7 @@ class Factory : public OrtEpFactory {
                              OrtAllocator** allocator) noexcept {
             auto& own = *static_cast<Factory*>(self);
             return own.ort_.guarded([&]() -> OrtStatus* {
-                *allocator = own.acl_ ? new DeviceAllocator(own.ort_, own.acl_, info) : nullptr;
+                *allocator = own.device_ ? new DeviceAllocator(own.ort_, own.device_, info) : nullptr;
                 return nullptr;
             });
         };
@@ -54,9 +54,18 @@ class Factory : public OrtEpFactory {
         CreateDataTransfer = [](OrtEpFactory* self, OrtDataTransferImpl** transfer) noexcept {
             auto& own = *static_cast<Factory*>(self);
             return own.ort_.guarded([&]() -> OrtStatus* {
-                *transfer = own.acl_ ? new DeviceTransfer(own.ort_, own.acl_) : nullptr;
+                *transfer = own.device_ ? new DeviceTransfer(own.ort_, own.device_) : nullptr;
                 return nullptr;
             });
+        };
+        // Asked for devices with memory of their own alone, so not for the emulator's.
+        IsStreamAware = [](const OrtEpFactory* self) noexcept {
+            return static_cast<const Factory*>(self)->device_ != nullptr;
+        };
+        CreateSyncStreamForDevice = [](OrtEpFactory* self, const OrtMemoryDevice*, const OrtKeyValuePairs*,
+                                       OrtSyncStreamImpl** stream) noexcept {
+            auto& own = *static_cast<Factory*>(self);
+            return own.ort_.guarded([&] { return Stream::make(own.ort_, own.device_, stream); });
         };
     }
     ~Factory() {
@@ -82,7 +91,7 @@ class Factory : public OrtEpFactory {
             ASCEND_FUSE_TRY(add_device(devices[i], "emulator", &made[used++]));
             auto acl = Acl::load();
             if (!acl) return nullptr;  // no CANN on this machine
-            acl_ = std::move(*acl);
+            device_ = std::make_shared<DeviceMemory>(std::move(*acl));
             ASCEND_FUSE_TRY(add_device(devices[i], "acl", &made[used++]));
             if (!memory_)
                 ASCEND_FUSE_TRY(ort_.api->CreateMemoryInfo_V2("ascend-fuse", OrtMemoryInfoDeviceType_NPU,
@@ -132,14 +141,14 @@ class Factory : public OrtEpFactory {
         if (options->backend != backend)
             return ort_.failure("option backend is " + options->backend + ", the device's is " + backend,
                                 ORT_INVALID_ARGUMENT);
-        auto opened = Session::open(*options, acl_);
+        auto opened = Session::open(*options, device_);
         if (!opened) return ort_.failure(opened.error().text(), ORT_INVALID_ARGUMENT);
         *provider = new Provider(ort_, std::move(*opened), logger);
         return nullptr;
     }
 
     const Ort ort_;
-    std::shared_ptr<Acl> acl_;  // null without CANN
+    std::shared_ptr<DeviceMemory> device_;  // null without CANN
     OrtMemoryInfo* memory_ = nullptr;
 };
 

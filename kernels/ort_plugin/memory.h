@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "acl.h"
+#include "device_memory.h"
 #include "ort.h"
 #include "tensor.h"
 
@@ -14,15 +14,18 @@ namespace ascend_fuse::plugin {
 
 class DeviceAllocator : public OrtAllocator {
   public:
-    DeviceAllocator(const Ort& ort, std::shared_ptr<Acl> acl, const OrtMemoryInfo* info)
-        : OrtAllocator{}, acl_(std::move(acl)), info_(info) {
+    DeviceAllocator(const Ort& ort, std::shared_ptr<DeviceMemory> memory, const OrtMemoryInfo* info)
+        : OrtAllocator{}, ort_(ort), memory_(std::move(memory)), info_(info) {
         version = ort.version;
         Alloc = [](OrtAllocator* self, size_t bytes) noexcept {
-            return static_cast<DeviceAllocator*>(self)->acl_->allocate(static_cast<int64_t>(bytes));
+            return static_cast<DeviceAllocator*>(self)->allocate(bytes, nullptr);
         };
         Reserve = Alloc;
+        AllocOnStream = [](OrtAllocator* self, size_t bytes, OrtSyncStream* stream) noexcept {
+            return static_cast<DeviceAllocator*>(self)->allocate(bytes, stream);
+        };
         Free = [](OrtAllocator* self, void* address) noexcept {
-            static_cast<DeviceAllocator*>(self)->acl_->release(address);
+            static_cast<DeviceAllocator*>(self)->memory_->release(address);
         };
         OrtAllocator::Info = [](const OrtAllocator* self) noexcept {
             return static_cast<const DeviceAllocator*>(self)->info_;
@@ -30,14 +33,20 @@ class DeviceAllocator : public OrtAllocator {
     }
 
   private:
-    const std::shared_ptr<Acl> acl_;
+    void* allocate(size_t bytes, OrtSyncStream* stream) {
+        return memory_->allocate(static_cast<int64_t>(bytes),
+                                 stream ? ort_.api->SyncStream_GetHandle(stream) : nullptr);
+    }
+
+    const Ort& ort_;
+    const std::shared_ptr<DeviceMemory> memory_;
     const OrtMemoryInfo* info_;
 };
 
 class DeviceTransfer : public OrtDataTransferImpl {
   public:
-    DeviceTransfer(const Ort& ort, std::shared_ptr<Acl> acl)
-        : OrtDataTransferImpl{}, ort_(ort), acl_(std::move(acl)) {
+    DeviceTransfer(const Ort& ort, std::shared_ptr<DeviceMemory> memory)
+        : OrtDataTransferImpl{}, ort_(ort), memory_(std::move(memory)) {
         ort_version_supported = ort.version;
         Release = [](OrtDataTransferImpl* self) noexcept { delete static_cast<DeviceTransfer*>(self); };
         CanCopy = [](const OrtDataTransferImpl* self, const OrtMemoryDevice* from,
@@ -46,13 +55,10 @@ class DeviceTransfer : public OrtDataTransferImpl {
             return (own.is_device(from) || own.is_device(to)) && (own.is_device(from) || own.is_host(from)) &&
                    (own.is_device(to) || own.is_host(to));
         };
-        CopyTensors = [](OrtDataTransferImpl* self, const OrtValue** from, OrtValue** to, OrtSyncStream**,
-                         size_t count) noexcept {
+        CopyTensors = [](OrtDataTransferImpl* self, const OrtValue** from, OrtValue** to,
+                         OrtSyncStream** streams, size_t count) noexcept {
             auto& own = *static_cast<DeviceTransfer*>(self);
-            return own.ort_.guarded([&]() -> OrtStatus* {
-                for (size_t i = 0; i < count; ++i) ASCEND_FUSE_TRY(own.copy(from[i], to[i]));
-                return nullptr;
-            });
+            return own.ort_.guarded([&] { return own.copy(from, to, streams, count); });
         };
     }
 
@@ -63,6 +69,19 @@ class DeviceTransfer : public OrtDataTransferImpl {
     }
     bool is_host(const OrtMemoryDevice* device) const {
         return ort_.ep->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_CPU;
+    }
+
+    // Host memory may be another's as soon as this returns, so nothing is left queued.
+    OrtStatus* copy(const OrtValue** from, OrtValue** to, OrtSyncStream** streams, size_t count) const {
+        void* waited = nullptr;
+        for (size_t i = 0; i < count; ++i) {
+            OrtSyncStream* const lent = streams ? streams[i] : nullptr;
+            void* const stream = lent ? ort_.api->SyncStream_GetHandle(lent) : nullptr;
+            if (i == 0 || stream != waited) ASCEND_FUSE_TRY(ort_.status(memory_->wait(stream)));
+            waited = stream;
+            ASCEND_FUSE_TRY(copy(from[i], to[i]));
+        }
+        return nullptr;
     }
 
     OrtStatus* copy(const OrtValue* from, OrtValue* to) const {
@@ -76,13 +95,12 @@ class DeviceTransfer : public OrtDataTransferImpl {
         const auto dtype = dtype_of(type);
         if (!dtype) return ort_.failure("cannot copy element type " + std::to_string(type));
         tensor.dtype = *dtype;
-        const auto error = acl_->copy(target, is_device(ort_.ep->Value_GetMemoryDevice(to)), source,
-                                      is_device(ort_.ep->Value_GetMemoryDevice(from)), tensor.bytes());
-        return error ? ort_.failure(error->text()) : nullptr;
+        return ort_.status(memory_->copy(target, is_device(ort_.ep->Value_GetMemoryDevice(to)), source,
+                                         is_device(ort_.ep->Value_GetMemoryDevice(from)), tensor.bytes()));
     }
 
     const Ort& ort_;
-    const std::shared_ptr<Acl> acl_;
+    const std::shared_ptr<DeviceMemory> memory_;
 };
 
 }  // namespace ascend_fuse::plugin

@@ -24,8 +24,8 @@ inline constexpr const char* provider_name = "AscendFuseExecutionProvider";
 inline constexpr const char* vendor_name = "ascend-fuse";
 inline constexpr uint32_t vendor_id = 0x19e5;  // PCI: Huawei
 inline constexpr const char* domain_name = "ai.ascendfuse";
-inline constexpr uint32_t oldest_minor = 24;    // of ONNX Runtime 1: compute calls that allocate nothing
-inline constexpr uint32_t profiler_minor = 25;  // OrtEp::CreateProfiler
+inline constexpr uint32_t oldest_minor = 24;  // of ONNX Runtime 1: compute calls that allocate nothing
+inline constexpr uint32_t later_minor = 25;   // OrtEp::Sync, OrtEp::CreateProfiler
 
 struct Ort {
     const OrtApi* api = nullptr;
@@ -36,6 +36,9 @@ struct Ort {
     // ORT_EP_FAIL.
     OrtStatus* failure(const std::string& message, OrtErrorCode code = ORT_RUNTIME_EXCEPTION) const {
         return api->CreateStatus(code, (std::string("ascend-fuse: ") + message).c_str());
+    }
+    OrtStatus* status(const std::optional<Error>& error) const {
+        return error ? failure(error->text()) : nullptr;
     }
     void drop(OrtStatus* status) const {
         if (status) api->ReleaseStatus(status);

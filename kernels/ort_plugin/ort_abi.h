@@ -37,7 +37,9 @@ struct OrtProfilingEvent;
 struct OrtProfilingEventsContainer;
 struct OrtSessionOptions;
 struct OrtStatus;
+struct OrtSyncNotificationImpl;
 struct OrtSyncStream;
+struct OrtSyncStreamImpl;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtTypeInfo;
 struct OrtValue;
@@ -99,52 +101,56 @@ struct OrtApi {
     OrtGap gap_4[1];
     void (*ReleaseStatus)(OrtStatus* status);
     void (*ReleaseMemoryInfo)(OrtMemoryInfo* info);
-    OrtGap gap_5[152];
+    OrtGap gap_5[98];
+    OrtStatus* (*KernelContext_GetGPUComputeStream)(const OrtKernelContext* context, void** stream);
+    OrtGap gap_6[53];
     OrtStatus* (*Logger_LogMessage)(const OrtLogger* logger, OrtLoggingLevel level, const char* message,
                                     const char* file, int line, const char* function);
-    OrtGap gap_6[24];
+    OrtGap gap_7[24];
     OrtStatus* (*ReadOpAttr)(const OrtOpAttr* attribute, OrtOpAttrType type, void* value, size_t bytes,
                              size_t* needed);
-    OrtGap gap_7[1];
+    OrtGap gap_8[1];
     OrtStatus* (*KernelContext_ParallelFor)(const OrtKernelContext* context,
                                             void (*task)(void* user, size_t index), size_t total,
                                             size_t batches, void* user);
-    OrtGap gap_8[14];
+    OrtGap gap_9[14];
     OrtStatus* (*GetValueInfoName)(const OrtValueInfo* value, const char** name);
     OrtStatus* (*GetValueInfoTypeInfo)(const OrtValueInfo* value, const OrtTypeInfo** type);
-    OrtGap gap_9[4];
+    OrtGap gap_10[4];
     void (*CreateKeyValuePairs)(OrtKeyValuePairs** pairs);
     void (*AddKeyValuePair)(OrtKeyValuePairs* pairs, const char* key, const char* value);
-    OrtGap gap_10[1];
+    OrtGap gap_11[1];
     void (*GetKeyValuePairs)(const OrtKeyValuePairs* pairs, const char* const** keys,
                              const char* const** values, size_t* count);
-    OrtGap gap_11[1];
+    OrtGap gap_12[1];
     void (*ReleaseKeyValuePairs)(OrtKeyValuePairs* pairs);
-    OrtGap gap_12[6];
+    OrtGap gap_13[6];
     OrtHardwareDeviceType (*HardwareDevice_Type)(const OrtHardwareDevice* device);
-    OrtGap gap_13[9];
+    OrtGap gap_14[9];
     const OrtEpApi* (*GetEpApi)();
-    OrtGap gap_14[2];
+    OrtGap gap_15[2];
     OrtStatus* (*CreateMemoryInfo_V2)(const char* name, OrtMemoryInfoDeviceType device, uint32_t vendor,
                                       int32_t id, OrtDeviceMemoryType memory, size_t alignment,
                                       OrtAllocatorType allocator, OrtMemoryInfo** info);
-    OrtGap gap_15[23];
+    OrtGap gap_16[23];
     OrtStatus* (*Graph_GetNumNodes)(const OrtGraph* graph, size_t* count);
     OrtStatus* (*Graph_GetNodes)(const OrtGraph* graph, const OrtNode** nodes, size_t count);
-    OrtGap gap_16[3];
+    OrtGap gap_17[3];
     OrtStatus* (*Node_GetName)(const OrtNode* node, const char** name);
-    OrtGap gap_17[1];
-    OrtStatus* (*Node_GetDomain)(const OrtNode* node, const char** domain);
     OrtGap gap_18[1];
+    OrtStatus* (*Node_GetDomain)(const OrtNode* node, const char** domain);
+    OrtGap gap_19[1];
     OrtStatus* (*Node_GetNumInputs)(const OrtNode* node, size_t* count);
     OrtStatus* (*Node_GetInputs)(const OrtNode* node, const OrtValueInfo** values, size_t count);
     OrtStatus* (*Node_GetNumOutputs)(const OrtNode* node, size_t* count);
     OrtStatus* (*Node_GetOutputs)(const OrtNode* node, const OrtValueInfo** values, size_t count);
-    OrtGap gap_19[4];
+    OrtGap gap_20[4];
     OrtStatus* (*Node_GetAttributeByName)(const OrtNode* node, const char* name, const OrtOpAttr** attribute);
-    OrtGap gap_20[17];
+    OrtGap gap_21[17];
     OrtStatus* (*GetSessionOptionsConfigEntries)(const OrtSessionOptions* options, OrtKeyValuePairs** pairs);
-    OrtGap gap_21[34];
+    OrtGap gap_22[4];
+    void* (*SyncStream_GetHandle)(OrtSyncStream* stream);
+    OrtGap gap_23[29];
     OrtStatus* (*GetTensorElementTypeAndShapeDataReference)(const OrtValue* value,
                                                             ONNXTensorElementDataType* type,
                                                             const int64_t** sizes, size_t* count);
@@ -183,7 +189,9 @@ struct OrtAllocator {
     void (*Free)(OrtAllocator* self, void* address) = nullptr;
     const OrtMemoryInfo* (*Info)(const OrtAllocator* self) = nullptr;
     void* (*Reserve)(OrtAllocator* self, size_t bytes) = nullptr;
-    OrtGap gap_0[3];
+    OrtGap gap_0[1];
+    void* (*AllocOnStream)(OrtAllocator* self, size_t bytes, OrtSyncStream* stream) = nullptr;
+    OrtGap gap_1[1];
 };
 
 struct OrtDataTransferImpl {
@@ -193,6 +201,24 @@ struct OrtDataTransferImpl {
                     const OrtMemoryDevice* to) = nullptr;
     OrtStatus* (*CopyTensors)(OrtDataTransferImpl* self, const OrtValue** from, OrtValue** to,
                               OrtSyncStream** streams, size_t count) = nullptr;
+};
+
+struct OrtSyncNotificationImpl {
+    uint32_t ort_version_supported = 0;
+    void (*Release)(OrtSyncNotificationImpl* self) = nullptr;
+    OrtStatus* (*Activate)(OrtSyncNotificationImpl* self) = nullptr;
+    OrtStatus* (*WaitOnDevice)(OrtSyncNotificationImpl* self, OrtSyncStream* consumer) = nullptr;
+    OrtStatus* (*WaitOnHost)(OrtSyncNotificationImpl* self) = nullptr;
+};
+
+struct OrtSyncStreamImpl {
+    uint32_t ort_version_supported = 0;
+    void (*Release)(OrtSyncStreamImpl* self) = nullptr;
+    void* (*GetHandle)(OrtSyncStreamImpl* self) = nullptr;
+    OrtStatus* (*CreateNotification)(OrtSyncStreamImpl* self,
+                                     OrtSyncNotificationImpl** notification) = nullptr;
+    OrtStatus* (*Flush)(OrtSyncStreamImpl* self) = nullptr;
+    OrtStatus* (*OnSessionRunEnd)(OrtSyncStreamImpl* self) = nullptr;
 };
 
 struct OrtEpProfilerImpl {
@@ -218,11 +244,10 @@ struct OrtEp {
     OrtStatus* (*Compile)(OrtEp* self, const OrtGraph** graphs, const OrtNode** fused_nodes, size_t count,
                           OrtNodeComputeInfo** infos, OrtNode** context_nodes) = nullptr;
     void (*ReleaseNodeComputeInfos)(OrtEp* self, OrtNodeComputeInfo** infos, size_t count) = nullptr;
-    OrtGap gap_0[9];
-    OrtStatus* (*IsConcurrentRunSupported)(OrtEp* self, bool* supported) = nullptr;
-    OrtGap gap_1[1];
+    OrtGap gap_0[10];
+    OrtStatus* (*Sync)(OrtEp* self) = nullptr;
     OrtStatus* (*CreateProfiler)(OrtEp* self, OrtEpProfilerImpl** profiler) = nullptr;
-    OrtGap gap_2[9];
+    OrtGap gap_1[9];
 };
 
 struct OrtEpFactory {
@@ -244,7 +269,10 @@ struct OrtEpFactory {
     void (*ReleaseAllocator)(OrtEpFactory* self, OrtAllocator* allocator) = nullptr;
     OrtStatus* (*CreateDataTransfer)(OrtEpFactory* self, OrtDataTransferImpl** transfer) = nullptr;
     bool (*IsStreamAware)(const OrtEpFactory* self) = nullptr;
-    OrtGap gap_1[8];
+    OrtStatus* (*CreateSyncStreamForDevice)(OrtEpFactory* self, const OrtMemoryDevice* device,
+                                            const OrtKeyValuePairs* options,
+                                            OrtSyncStreamImpl** stream) = nullptr;
+    OrtGap gap_1[7];
 };
 
 #endif  // ASCEND_FUSE_ORT_HEADERS

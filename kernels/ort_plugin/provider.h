@@ -38,18 +38,18 @@ class Provider : public OrtEp {
         ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
             for (size_t i = 0; i < count; ++i) delete static_cast<Computation*>(infos[i]);
         };
-        IsConcurrentRunSupported = [](OrtEp* self, bool* supported) noexcept -> OrtStatus* {
-            *supported = static_cast<Provider*>(self)->session_->backend().concurrent();
-            return nullptr;
+        if (ort.version < later_minor) return;
+        Sync = [](OrtEp* self) noexcept -> OrtStatus* {
+            auto& own = *static_cast<Provider*>(self);
+            return own.ort_.guarded([&] { return own.ort_.status(own.session_->backend().wait()); });
         };
-        if (ort.version >= profiler_minor)
-            CreateProfiler = [](OrtEp* self, OrtEpProfilerImpl** profiler) noexcept {
-                auto& own = *static_cast<Provider*>(self);
-                return own.ort_.guarded([&]() -> OrtStatus* {
-                    *profiler = new Profiler(own.ort_, own.recording_);
-                    return nullptr;
-                });
-            };
+        CreateProfiler = [](OrtEp* self, OrtEpProfilerImpl** profiler) noexcept {
+            auto& own = *static_cast<Provider*>(self);
+            return own.ort_.guarded([&]() -> OrtStatus* {
+                *profiler = new Profiler(own.ort_, own.recording_);
+                return nullptr;
+            });
+        };
     }
 
   private:

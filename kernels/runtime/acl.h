@@ -26,15 +26,21 @@ struct AclCalls {
     int (*aclrtDestroyStream)(void* stream);
     int (*aclrtSynchronizeStream)(void* stream);
     int (*aclrtSynchronizeDevice)();
+    int (*aclrtCreateEventExWithFlag)(void** event, uint32_t flag);
+    int (*aclrtDestroyEvent)(void* event);
+    int (*aclrtRecordEvent)(void* event, void* stream);
+    int (*aclrtStreamWaitEvent)(void* stream, void* event);
+    int (*aclrtSynchronizeEvent)(void* event);
     int (*aclrtMalloc)(void** address, size_t bytes, int policy);
     int (*aclrtFree)(void* address);
     int (*aclrtMemcpy)(void* to, size_t room, const void* from, size_t bytes, int kind);
-    int (*aclrtMemcpyAsync)(void* to, size_t room, const void* from, size_t bytes, int kind, void* stream);
     int (*aclrtBinaryLoadFromFile)(const char* path, void* options, void** binary);
     int (*aclrtBinaryUnLoad)(void* binary);
     int (*aclrtBinaryGetFunction)(void* binary, const char* name, void** function);
     int (*aclrtKernelArgsInit)(void* function, void** arguments);
     int (*aclrtKernelArgsAppend)(void* arguments, void* value, size_t bytes, void** parameter);
+    int (*aclrtKernelArgsAppendPlaceHolder)(void* arguments, void** parameter);
+    int (*aclrtKernelArgsGetPlaceHolderBuffer)(void* arguments, void* parameter, size_t bytes, void** buffer);
     int (*aclrtKernelArgsFinalize)(void* arguments);
     int (*aclrtLaunchKernelWithConfig)(void* function, uint32_t block_dim, void* stream, void* config,
                                        void* arguments, void* reserved);
@@ -62,15 +68,21 @@ class Acl {
         ASCEND_FUSE_FIND(aclrtDestroyStream);
         ASCEND_FUSE_FIND(aclrtSynchronizeStream);
         ASCEND_FUSE_FIND(aclrtSynchronizeDevice);
+        ASCEND_FUSE_FIND(aclrtCreateEventExWithFlag);
+        ASCEND_FUSE_FIND(aclrtDestroyEvent);
+        ASCEND_FUSE_FIND(aclrtRecordEvent);
+        ASCEND_FUSE_FIND(aclrtStreamWaitEvent);
+        ASCEND_FUSE_FIND(aclrtSynchronizeEvent);
         ASCEND_FUSE_FIND(aclrtMalloc);
         ASCEND_FUSE_FIND(aclrtFree);
         ASCEND_FUSE_FIND(aclrtMemcpy);
-        ASCEND_FUSE_FIND(aclrtMemcpyAsync);
         ASCEND_FUSE_FIND(aclrtBinaryLoadFromFile);
         ASCEND_FUSE_FIND(aclrtBinaryUnLoad);
         ASCEND_FUSE_FIND(aclrtBinaryGetFunction);
         ASCEND_FUSE_FIND(aclrtKernelArgsInit);
         ASCEND_FUSE_FIND(aclrtKernelArgsAppend);
+        ASCEND_FUSE_FIND(aclrtKernelArgsAppendPlaceHolder);
+        ASCEND_FUSE_FIND(aclrtKernelArgsGetPlaceHolderBuffer);
         ASCEND_FUSE_FIND(aclrtKernelArgsFinalize);
         ASCEND_FUSE_FIND(aclrtLaunchKernelWithConfig);
         ASCEND_FUSE_FIND(aclrtGetHardwareSyncAddr);
@@ -103,27 +115,6 @@ class Acl {
     std::optional<Error> enter() const {
         if (device_ < 0) return Error{0, "no device is in use"};
         return failed(calls_.aclrtSetDevice(device_), "aclrtSetDevice(" + std::to_string(device_) + ")");
-    }
-
-    void* allocate(int64_t bytes) const {
-        constexpr int huge_first = 0;  // ACL_MEM_MALLOC_HUGE_FIRST
-        void* address = nullptr;
-        if (bytes <= 0 || enter() ||
-            calls_.aclrtMalloc(&address, static_cast<size_t>(bytes), huge_first) != 0)
-            return nullptr;
-        return address;
-    }
-    void release(void* address) const {
-        if (address && !enter()) calls_.aclrtFree(address);
-    }
-
-    std::optional<Error> copy(void* to, bool to_device, const void* from, bool from_device,
-                              int64_t bytes) const {
-        if (bytes == 0) return std::nullopt;
-        if (auto error = enter()) return error;
-        const auto size = static_cast<size_t>(bytes);
-        const int kind = (from_device ? 2 : 0) + (to_device ? 1 : 0);  // aclrtMemcpyKind
-        return failed(calls_.aclrtMemcpy(to, size, from, size, kind), "aclrtMemcpy");
     }
 
   private:

@@ -10,148 +10,158 @@
 
 #include "acl.h"
 #include "backend.h"
+#include "device_memory.h"
 #include "soc.h"
 
 namespace ascend_fuse {
 
 class AclLaunch : public PreparedLaunch {
   public:
-    AclLaunch(Backend& backend, std::shared_ptr<Acl> acl, void* stream, Launch launch, void* function,
-              void* sync_address)
-        : acl_(std::move(acl)),
-          stream_(stream),
+    AclLaunch(Backend& backend, const Acl& acl, Launch launch, void* function, void* sync_address)
+        : backend_(backend),
+          acl_(acl),
           launch_(std::move(launch)),
           draws_(draws(launch_)),
           function_(function),
-          sync_address_(sync_address),
-          block_(backend, static_cast<int64_t>(launch_.block.size())),
-          table_(backend, table_bytes) {}
+          sync_address_(sync_address) {}
 
-    std::optional<Error> load() {
-        if (!block_.address() || !table_.address()) return Error{0, "no device memory is left"};
-        return acl_->copy(block_.address(), true, launch_.block.data(), false, block_.bytes());
-    }
+    std::optional<Error> load() { return draws_ ? std::nullopt : send(launch_.block, nullptr, block_); }
 
-    std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors, const ParallelFor&,
+    // A launch that draws has a block of its own each time, since others may still read the one before.
+    std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors, const Caller& caller,
                              Traffic& traffic) override {
+        Block drawn;
         if (draws_) {
-            write_draw(launch_, launch_.block, draw);
-            if (auto error = send(block_.address(), launch_.block.data(), launch_.block.size())) return error;
+            auto block = launch_.block;
+            write_draw(launch_, block, draw);
+            if (auto error = send(block, caller.stream, drawn)) return error;
         }
-        addresses_.clear();
-        for (const auto& tensor : tensors) addresses_.push_back(tensor.address);
-        if (auto error = send(table_.address(), addresses_.data(), addresses_.size() * sizeof(void*)))
-            return error;
         traffic.launches += 1;
         traffic.loaded_bytes += launch_.loaded_bytes;
         traffic.stored_bytes += launch_.stored_bytes;
         traffic.ub_peak = std::max(traffic.ub_peak, launch_.ub_bytes);
-        return start(traffic);
+        const Stopwatch watch(traffic.kernel_ticks);
+        return start((draws_ ? drawn : block_).address(), tensors, caller.stream);
     }
 
   private:
-    static constexpr int64_t table_bytes = 64 * static_cast<int64_t>(sizeof(void*));
-
-    // In the order of the stream, so that a launch before it still sees what was there.
-    std::optional<Error> send(void* to, const void* from, size_t bytes) {
-        constexpr int host_to_device = 1;  // aclrtMemcpyKind
-        return acl_->failed(acl_->calls().aclrtMemcpyAsync(to, bytes, from, bytes, host_to_device, stream_),
-                            "aclrtMemcpyAsync");
+    std::optional<Error> send(const std::vector<uint8_t>& from, void* stream, Block& to) {
+        const auto bytes = static_cast<int64_t>(from.size());
+        to = Block(backend_, bytes, stream, Writer::host);
+        if (!to.address()) return Error{0, "no device memory is left for " + std::to_string(bytes) + " B"};
+        return backend_.upload(to.address(), from.data(), bytes);
     }
 
-    std::optional<Error> start(Traffic& traffic) {
-        const Stopwatch watch(traffic.kernel_ticks);
-        const AclCalls& calls = acl_->calls();
+    std::optional<Error> start(void* block, const std::vector<Buffer>& tensors, void* stream) {
+        const AclCalls& calls = acl_.calls();
         void* arguments = nullptr;
-        if (auto error =
-                acl_->failed(calls.aclrtKernelArgsInit(function_, &arguments), "aclrtKernelArgsInit"))
+        if (auto error = acl_.failed(calls.aclrtKernelArgsInit(function_, &arguments), "aclrtKernelArgsInit"))
             return error;
-        void* values[] = {sync_address_, block_.address(), table_.address()};
-        for (size_t i = sync_address_ ? 0 : 1; i < 3; ++i) {
+        void* values[] = {sync_address_, block};
+        for (size_t i = sync_address_ ? 0 : 1; i < 2; ++i) {
             void* parameter = nullptr;
             const int code = calls.aclrtKernelArgsAppend(arguments, &values[i], sizeof values[i], &parameter);
-            if (auto error = acl_->failed(code, "aclrtKernelArgsAppend")) return error;
+            if (auto error = acl_.failed(code, "aclrtKernelArgsAppend")) return error;
         }
-        if (auto error = acl_->failed(calls.aclrtKernelArgsFinalize(arguments), "aclrtKernelArgsFinalize"))
+        if (auto error = append_table(arguments, tensors)) return error;
+        if (auto error = acl_.failed(calls.aclrtKernelArgsFinalize(arguments), "aclrtKernelArgsFinalize"))
             return error;
         const auto block_dim = static_cast<uint32_t>(launch_.block_dim);
-        return acl_->failed(
-            calls.aclrtLaunchKernelWithConfig(function_, block_dim, stream_, nullptr, arguments, nullptr),
+        return acl_.failed(
+            calls.aclrtLaunchKernelWithConfig(function_, block_dim, stream, nullptr, arguments, nullptr),
             "aclrtLaunchKernelWithConfig");
     }
 
-    const std::shared_ptr<Acl> acl_;
-    void* const stream_;
-    Launch launch_;
+    // Travels with the launch: behind all arguments, where the runtime lets it be written.
+    std::optional<Error> append_table(void* arguments, const std::vector<Buffer>& tensors) {
+        const AclCalls& calls = acl_.calls();
+        void* parameter = nullptr;
+        if (auto error = acl_.failed(calls.aclrtKernelArgsAppendPlaceHolder(arguments, &parameter),
+                                     "aclrtKernelArgsAppendPlaceHolder"))
+            return error;
+        void* buffer = nullptr;
+        const size_t bytes = tensors.size() * sizeof(void*);
+        if (auto error =
+                acl_.failed(calls.aclrtKernelArgsGetPlaceHolderBuffer(arguments, parameter, bytes, &buffer),
+                            "aclrtKernelArgsGetPlaceHolderBuffer"))
+            return error;
+        auto* table = static_cast<void**>(buffer);
+        for (const auto& tensor : tensors) *table++ = tensor.address;
+        return std::nullopt;
+    }
+
+    Backend& backend_;
+    const Acl& acl_;
+    const Launch launch_;
     const bool draws_;
     void* const function_;
     void* const
         sync_address_;  // first argument of a kernel on both kinds of cores, where the chip splits them
-    Block block_, table_;
-    std::vector<void*> addresses_;  // as they are on their way
+    Block block_;       // of a launch that does not draw
 };
 
 class AclBackend : public Backend {
   public:
     // `folder` holds ascend_fuse_<npu_arch>.o, one for each chip that it was built for.
-    static Result<std::unique_ptr<AclBackend>> open(std::shared_ptr<Acl> acl, const std::string& folder,
-                                                    int device) {
-        if (auto error = acl->use(device)) return *error;
-        auto backend = std::make_unique<AclBackend>();
-        backend->acl_ = std::move(acl);
-        backend->folder_ = folder;
-        const AclCalls& calls = backend->acl_->calls();
-        if (auto error =
-                backend->acl_->failed(calls.aclrtCreateStream(&backend->stream_), "aclrtCreateStream"))
+    static Result<std::unique_ptr<AclBackend>> open(std::shared_ptr<DeviceMemory> memory,
+                                                    const std::string& folder, int device) {
+        if (auto error = memory->acl().use(device)) return *error;
+        auto backend = std::make_unique<AclBackend>(std::move(memory), folder);
+        const int code = backend->calls().aclrtCreateStream(&backend->stream_);
+        if (auto error = backend->acl().failed(code, "aclrtCreateStream")) {
+            backend->stream_ = nullptr;
             return *error;
+        }
         return backend;
     }
+    AclBackend(std::shared_ptr<DeviceMemory> memory, std::string folder)
+        : memory_(std::move(memory)), folder_(std::move(folder)) {}
     ~AclBackend() override {
-        if (!acl_) return;
-        if (acl_->enter()) return;
-        for (const auto& [arch, binary] : binaries_) acl_->calls().aclrtBinaryUnLoad(binary);
-        if (stream_) acl_->calls().aclrtDestroyStream(stream_);
+        if (memory_->give_back()) return;  // nothing says that no kernel runs
+        for (const auto& [arch, binary] : binaries_) calls().aclrtBinaryUnLoad(binary);
+        if (!stream_) return;
+        memory_->forget(stream_);
+        calls().aclrtDestroyStream(stream_);
     }
 
     // As the device says, such as Ascend910B3.
     std::string soc_name() const {
-        const char* const name = acl_->calls().aclrtGetSocName();
+        const char* const name = calls().aclrtGetSocName();
         return name ? name : "";
     }
     const char* name() const override { return "acl"; }
-    bool concurrent() const override {
-        return false;
-    }  // launch blocks and tables are written again for each run
     bool own_memory() const override { return true; }
     std::optional<Error> upload(void* to, const void* from, int64_t bytes) override {
-        return acl_->copy(to, true, from, false, bytes);
+        return memory_->copy(to, true, from, false, bytes);
     }
-    void* allocate(int64_t bytes) override { return acl_->allocate(bytes); }
-    void release(void* address) override { acl_->release(address); }
+    void* stream(void* lent) override { return lent ? lent : stream_; }
+    void* allocate(int64_t bytes, void* stream, Writer first) override {
+        return memory_->allocate(bytes, stream, first);
+    }
+    void release(void* address) override { memory_->release(address); }
 
     Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, const Soc& soc) override {
+        if (auto error = acl().enter()) return *error;
         auto function = function_of(launch, soc);
         if (!function) return function.error();
         void* sync_address = nullptr;
         if (launch.mixed && soc.npu_arch == 2201) {
-            const int code = acl_->calls().aclrtGetHardwareSyncAddr(&sync_address);
-            if (auto error = acl_->failed(code, "aclrtGetHardwareSyncAddr")) return *error;
+            const int code = calls().aclrtGetHardwareSyncAddr(&sync_address);
+            if (auto error = acl().failed(code, "aclrtGetHardwareSyncAddr")) return *error;
         }
-        auto prepared =
-            std::make_shared<AclLaunch>(*this, acl_, stream_, std::move(launch), *function, sync_address);
+        auto prepared = std::make_shared<AclLaunch>(*this, acl(), std::move(launch), *function, sync_address);
         if (auto error = prepared->load()) return *error;
         return std::shared_ptr<PreparedLaunch>(std::move(prepared));
     }
 
-    // Another provider may have written the inputs on a stream that we do not know.
-    std::optional<Error> begin() override {
-        if (auto error = acl_->enter()) return error;
-        return acl_->failed(acl_->calls().aclrtSynchronizeDevice(), "aclrtSynchronizeDevice");
-    }
-    std::optional<Error> finish(Traffic& traffic) override {
+    // Without a stream, another provider may have written the inputs on one that we do not know.
+    std::optional<Error> begin(void* lent) override { return lent ? acl().enter() : wait(); }
+    std::optional<Error> finish(void* lent, Traffic& traffic) override {
+        if (lent) return std::nullopt;
         const Stopwatch watch(traffic.kernel_ticks);
-        return acl_->failed(acl_->calls().aclrtSynchronizeStream(stream_), "aclrtSynchronizeStream");
+        return memory_->end_run(stream_);
     }
+    std::optional<Error> wait() override { return memory_->wait(nullptr); }
 
   private:
     Result<void*> function_of(const Launch& launch, const Soc& soc) {
@@ -159,21 +169,24 @@ class AclBackend : public Backend {
         void*& binary = binaries_[soc.npu_arch];
         const std::string path = folder_ + "/ascend_fuse_" + std::to_string(soc.npu_arch) + ".o";
         if (!binary) {
-            const int code = acl_->calls().aclrtBinaryLoadFromFile(path.c_str(), nullptr, &binary);
-            if (auto error = acl_->failed(code, "loading " + path)) {
+            const int code = calls().aclrtBinaryLoadFromFile(path.c_str(), nullptr, &binary);
+            if (auto error = acl().failed(code, "loading " + path)) {
                 binary = nullptr;
                 return *error;
             }
         }
         const std::string kernel = std::string("ascend_fuse_") + ascend_fuse::name(launch.family);
         void* function = nullptr;
-        const int code = acl_->calls().aclrtBinaryGetFunction(binary, kernel.c_str(), &function);
-        if (auto error = acl_->failed(code, "finding " + kernel + " in " + path)) return *error;
+        const int code = calls().aclrtBinaryGetFunction(binary, kernel.c_str(), &function);
+        if (auto error = acl().failed(code, "finding " + kernel + " in " + path)) return *error;
         return function;
     }
 
-    std::shared_ptr<Acl> acl_;
-    std::string folder_;
+    Acl& acl() const { return memory_->acl(); }
+    const AclCalls& calls() const { return acl().calls(); }
+
+    const std::shared_ptr<DeviceMemory> memory_;
+    const std::string folder_;
     void* stream_ = nullptr;
     std::mutex mutex_;
     std::map<int64_t, void*> binaries_;  // by npu_arch

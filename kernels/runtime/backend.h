@@ -38,37 +38,53 @@ struct Traffic {
     int64_t kernel_ticks = 0;                                      // from the launch until it ended
 };
 
+// What the caller of a run lends it.
+struct Caller {
+    const ParallelFor& parallel;
+    void* stream = nullptr;  // of the device: what is queued there is waited for by whoever reads
+};
+
+// Who writes to memory before anything else does.
+enum class Writer { device, host };
+
 // A launch whose block and kernel are where the backend wants them.
 class PreparedLaunch {
   public:
     virtual ~PreparedLaunch() = default;
+    // May be called by several threads at once.
     virtual std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors,
-                                     const ParallelFor& parallel, Traffic& traffic) = 0;
+                                     const Caller& caller, Traffic& traffic) = 0;
 };
 
 class Backend {
   public:
     virtual ~Backend() = default;
     virtual const char* name() const = 0;
-    virtual bool concurrent() const = 0;  // whether prepared launches may run in several threads at once
     // Whether its kernels reach only memory that `allocate` gave, or another provider of the device.
     virtual bool own_memory() const { return false; }
+    // Host memory to a block that the host may write to.
     virtual std::optional<Error> upload(void*, const void*, int64_t) { return std::nullopt; }
-    // Memory that the backend's kernels reach; null when there is none left.
-    virtual void* allocate(int64_t bytes) = 0;
+    // The stream of a run, where the backend has any: what the caller lent, else its own.
+    virtual void* stream(void* lent) { return lent; }
+    // Memory that the backend's kernels reach, for work on that stream; null when there is none left.
+    virtual void* allocate(int64_t bytes, void* stream, Writer first) = 0;
+    // Work on its stream that is not done yet may go on using it.
     virtual void release(void* address) = 0;
     virtual Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, const Soc& soc) = 0;
-    // Around the launches of a node: whoever wrote its inputs has ended; its launches have.
-    virtual std::optional<Error> begin() { return std::nullopt; }
-    virtual std::optional<Error> finish(Traffic&) { return std::nullopt; }
+    // Around the launches of a node. Where the caller lent no stream: whoever wrote its inputs has ended; its
+    // launches have.
+    virtual std::optional<Error> begin(void*) { return std::nullopt; }
+    virtual std::optional<Error> finish(void*, Traffic&) { return std::nullopt; }
+    // Until all that was queued has ended.
+    virtual std::optional<Error> wait() { return std::nullopt; }
 };
 
 // Memory of a backend; empty when there was none left.
 class Block {
   public:
     Block() = default;
-    Block(Backend& backend, int64_t bytes)
-        : backend_(&backend), address_(backend.allocate(bytes)), bytes_(bytes) {}
+    Block(Backend& backend, int64_t bytes, void* stream = nullptr, Writer first = Writer::device)
+        : backend_(&backend), address_(backend.allocate(bytes, stream, first)), bytes_(bytes) {}
     Block(Block&& other) noexcept { *this = std::move(other); }
     Block& operator=(Block&& other) noexcept {
         std::swap(backend_, other.backend_);

@@ -54,13 +54,9 @@ Result<std::unique_ptr<AscendFuseCall>> prepare(const char* program, const char*
                                                 const AscendFuseTensor* inputs, int32_t count) {
     const auto read = read_options(read_pairs(options));
     if (!read) return read.error();
-    std::shared_ptr<Acl> acl;
-    if (read->backend == "acl") {
-        auto loaded = Acl::load();
-        if (!loaded) return loaded.error();
-        acl = std::move(*loaded);
-    }
-    auto session = Session::open(*read, std::move(acl));
+    if (read->backend == "acl")
+        return Error{0, "a program without a model runs on the emulator: its tensors are in host memory"};
+    auto session = Session::open(*read, nullptr);
     if (!session) return session.error();
     auto node = Node::make(NodeText{"program", program, "", true}, std::move(*session));
     if (!node) return node.error();
@@ -95,7 +91,7 @@ Result<Count> emulate(const AscendFuseLaunch& made, const char* soc_name, const 
     for (int32_t i = 0; i < count; ++i)
         table.push_back({tensors[i].address, tensors[i].bytes, tensors[i].writable != 0});
     Count done{1, 1, {}};
-    if (auto error = (*prepared)->run({made.key, made.run}, table, serially, done.traffic)) return *error;
+    if (auto error = (*prepared)->run({made.key, made.run}, table, {serially}, done.traffic)) return *error;
     return done;
 }
 
@@ -131,7 +127,7 @@ AscendFuseTensor ascend_fuse_output(const AscendFuseCall* call, int32_t output) 
 int32_t ascend_fuse_execute(AscendFuseCall* call, void* const* outputs) noexcept {
     return guarded(1, [&] {
         for (size_t i = 0; i < call->run.schedule().outputs.size(); ++i) call->run.set_output(i, outputs[i]);
-        const auto error = call->node->execute(call->run, serially);
+        const auto error = call->node->execute(call->run, {serially});
         if (error) last_error() = error->text();
         return error ? 1 : 0;
     });

@@ -57,8 +57,8 @@ class EmulatedLaunch : public PreparedLaunch {
     EmulatedLaunch(Launch launch, Soc soc, const EmulatedKernel& kernel)
         : launch_(std::move(launch)), draws_(draws(launch_)), soc_(std::move(soc)), kernel_(kernel) {}
 
-    std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors,
-                             const ParallelFor& parallel, Traffic& traffic) override {
+    std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors, const Caller& caller,
+                             Traffic& traffic) override {
         const Stopwatch watch(traffic.kernel_ticks);
         // Kept between calls of a thread; a launch that draws has a block of its own in each.
         thread_local std::vector<uint8_t> drawn;
@@ -79,7 +79,7 @@ class EmulatedLaunch : public PreparedLaunch {
         regions.push_back({block->data(), static_cast<int64_t>(block->size()), false});
         regions.push_back({table.data(), static_cast<int64_t>(table.size() * sizeof(void*)), false});
         auto counters = emulator::run(kernel_.entry, kernel_.name, soc_, launch_.block_dim, launch_.mixed,
-                                      block->data(), table.data(), regions, parallel);
+                                      block->data(), table.data(), regions, caller.parallel);
         if (!counters) return counters.error();
         add(*counters, tensors.size(), traffic);
         return std::nullopt;
@@ -107,8 +107,7 @@ class EmulatedLaunch : public PreparedLaunch {
 class EmulatorBackend : public Backend {
   public:
     const char* name() const override { return "emulator"; }
-    bool concurrent() const override { return true; }
-    void* allocate(int64_t bytes) override {
+    void* allocate(int64_t bytes, void*, Writer) override {
         return ::operator new(static_cast<size_t>(std::max<int64_t>(bytes, 1)), std::align_val_t{gm_align},
                               std::nothrow);
     }

@@ -85,13 +85,13 @@ class Node {
     }
 
     // Precondition: it was prepared, and its outputs have addresses.
-    std::optional<Error> execute(Run& run, const ParallelFor& parallel) {
+    std::optional<Error> execute(Run& run, const Caller& caller) {
         const Schedule& schedule = run.schedule();
         Count count{1, schedule.fused ? 1 : 0, {}};
         Observer* const observer = session_->observer();
         const int64_t start_ns = observer ? now_ns() : 0;
         const Draw draw{key_, schedule.draws ? runs_.fetch_add(1, std::memory_order_relaxed) : 0};
-        if (auto error = run.execute(draw, session_->backend(), parallel, count.traffic))
+        if (auto error = run.execute(draw, session_->backend(), caller, count.traffic))
             return Error{0, name_ + ": " + error->message};
         if (counter_) counter_->add(count, schedule.verdict);
         if (observer) observer->note(Event{name_, start_ns, now_ns(), count});

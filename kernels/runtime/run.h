@@ -38,42 +38,42 @@ class Run {
     // Null: it is computed and dropped.
     void set_output(size_t output, void* address) { outputs_[output] = address; }
 
-    std::optional<Error> execute(const Draw& draw, Backend& backend, const ParallelFor& parallel,
-                                 Traffic& traffic) {
+    std::optional<Error> execute(const Draw& draw, Backend& backend, const Caller& caller, Traffic& traffic) {
         if (schedule_->stages.empty()) return std::nullopt;
+        const Caller on{caller.parallel, backend.stream(caller.stream)};
         std::vector<Block> own;  // what lives as long as this run
-        if (auto error = place(backend, own)) return error;
-        if (auto error = backend.begin()) return error;
+        if (auto error = place(backend, on.stream, own)) return error;
+        if (auto error = backend.begin(caller.stream)) return error;
         for (size_t i = 0; i < tables_.size(); ++i) {
             const Stage& stage = schedule_->stages[i];
             for (size_t k = 0; k < tables_[i].size(); ++k)
                 tables_[i][k].address = addresses_[stage.tensors[k]];
             const Draw own_draw{draw.key ^ static_cast<uint64_t>(stage.draw), draw.run};
-            if (auto error = stage.launch->run(own_draw, tables_[i], parallel, traffic)) return error;
+            if (auto error = stage.launch->run(own_draw, tables_[i], on, traffic)) return error;
         }
-        return backend.finish(traffic);
+        return backend.finish(caller.stream, traffic);
     }
 
   private:
-    std::optional<Error> place(Backend& backend, std::vector<Block>& own) {
+    std::optional<Error> place(Backend& backend, void* stream, std::vector<Block>& own) {
         size_t at = 0;
         for (const auto& input : inputs) addresses_[at++] = input.address;
         for (size_t i = 0; i < outputs_.size(); ++i, ++at) {
             addresses_[at] = outputs_[i];
             if (outputs_[i]) continue;
-            if (auto error = reserve(schedule_->outputs[i].bytes(), backend, own, addresses_[at]))
-                return error;
+            const int64_t bytes = schedule_->outputs[i].bytes();
+            if (auto error = reserve(bytes, backend, stream, own, addresses_[at])) return error;
         }
         for (const int64_t bytes : schedule_->reserved)
-            if (auto error = reserve(bytes, backend, own, addresses_[at++])) return error;
+            if (auto error = reserve(bytes, backend, stream, own, addresses_[at++])) return error;
         return std::nullopt;
     }
 
-    static std::optional<Error> reserve(int64_t bytes, Backend& backend, std::vector<Block>& own,
-                                        void*& address) {
+    static std::optional<Error> reserve(int64_t bytes, Backend& backend, void* stream,
+                                        std::vector<Block>& own, void*& address) {
         address = nullptr;
         if (bytes == 0) return std::nullopt;
-        own.emplace_back(backend, bytes);
+        own.emplace_back(backend, bytes, stream);
         address = own.back().address();
         if (!address) return Error{0, "no memory is left for " + std::to_string(bytes) + " B"};
         return std::nullopt;

@@ -46,14 +46,16 @@ class Observer {
 
 class Session {
   public:
-    // `acl`: null where it is not installed.
-    static Result<std::shared_ptr<Session>> open(const Options& options, std::shared_ptr<Acl> acl) {
+    // `memory`: null where libascendcl is not installed.
+    static Result<std::shared_ptr<Session>> open(const Options& options,
+                                                 std::shared_ptr<DeviceMemory> memory) {
         auto session = std::make_shared<Session>();
         session->options_ = options;
         session->number_ = Ledger::of_process().next_session();
         if (options.backend == "acl") {
-            if (!acl) return Error{0, std::string("option backend is acl, and there is no ") + acl_library};
-            auto device = AclBackend::open(std::move(acl), options.kernels_dir, options.device_id);
+            if (!memory)
+                return Error{0, std::string("option backend is acl, and there is no ") + acl_library};
+            auto device = AclBackend::open(std::move(memory), options.kernels_dir, options.device_id);
             if (!device) return device.error();
             if (session->options_.soc.empty()) session->options_.soc = (*device)->soc_name();
             session->backend_ = std::move(*device);

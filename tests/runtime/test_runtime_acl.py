@@ -1,117 +1,208 @@
-"""The acl backend against a libascendcl that has no device and writes down what it is asked."""
+"""The acl backend against a libascendcl that has no device, runs kernels late and writes down what it is asked."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
 
-from tests.compiler import compile_cpp
-
-SOURCE = Path(__file__).parent / "acl_stand_in.cpp"
-SCRIPT = """
-import sys
-import numpy as np
 from ascend_fuse import runtime
-from ascend_fuse.error import AscendFuseError
-from tests.runtime.runtime_model import arrays, claimed, fused_model, open_session
-try:
-    session = open_session(fused_model(), backend="acl", kernels_dir=sys.argv[1])
-    print("claimed", claimed(session))
-    for rows in (5, 5, 3):
-        print("zeros", not session.run(None, arrays(rows))[0].any())
-    print("launches", runtime.counters().total.launches)
-    del session
-except AscendFuseError as e:
-    print("refused", e)
-except Exception as e:
-    print("stopped", e)
-"""
+from ascend_fuse.error import UsageError
+from tests.runtime.acl_process import Log, compile_stand_in, run_process
+from tests.runtime.runtime_model import ADD_RELU
 
-PRODUCT = """
-import sys
-import numpy as np
-from ascend_fuse import runtime
-from tests.runtime.runtime_model import fused_model, open_session
-program = "\\n".join((
-    "matmul 1 [d0 | 8]", "x0: f32[d0 | 16] = left", "x1: f32[16 | 8] = right",
-    "v0: f32[d0 | 8] = matmul x0, x1", "v1: f32[d0 | 8] = relu v0", "out v1",
-))
-graph, body = "(float[N,16] x, float[16,8] b) => (float[N,8] y)", "(a, b) => (y) { c = MatMul(a, b) y = Relu(c) }"
-session = open_session(fused_model(program, graph, body=body, soc=sys.argv[2]), backend="acl", kernels_dir=sys.argv[1])
-session.run(None, {"x": np.ones((5, 16), np.float32), "b": np.ones((16, 8), np.float32)})
-print("launches", runtime.counters().total.launches)
-"""
+ONE = ["claimed ['Fused_0']", *["same True"] * 3, "launches 3", "left"]
+WAITS = {"aclrtSynchronizeStream", "aclrtSynchronizeDevice", "aclrtSynchronizeEvent"}
+# All but those that look for the library and its errors.
+CALLS = (
+    "aclrtSetDevice aclrtCreateStream aclrtDestroyStream aclrtSynchronizeStream aclrtSynchronizeDevice "
+    "aclrtCreateEventExWithFlag aclrtDestroyEvent aclrtRecordEvent aclrtSynchronizeEvent aclrtMalloc aclrtFree "
+    "aclrtMemcpy aclrtBinaryLoadFromFile aclrtBinaryUnLoad aclrtBinaryGetFunction aclrtKernelArgsInit "
+    "aclrtKernelArgsAppend aclrtKernelArgsAppendPlaceHolder aclrtKernelArgsGetPlaceHolderBuffer "
+    "aclrtKernelArgsFinalize aclrtLaunchKernelWithConfig"
+).split()
 
 
 @pytest.fixture(scope="session")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with libascendcl.so in it."""
-    folder = tmp_path_factory.mktemp("acl")
-    compile_cpp("-std=c++17", "-shared", "-fPIC", "-o", folder / "libascendcl.so", SOURCE)
-    return folder
+    return compile_stand_in(tmp_path_factory.mktemp("acl"))
 
 
-class _Run:
-    def __init__(self, said: str, log: Path) -> None:
-        self.said = said.splitlines()
-        self.calls = [line.split(" ", 1) for line in log.read_text().splitlines()] if log.exists() else []
-
-    def of(self, call: str) -> list[str]:
-        return [rest for name, rest in self.calls if name == call]
+def has_sync() -> bool:
+    """Whether ONNX Runtime has OrtEp::Sync."""
+    return int(onnxruntime.__version__.split(".")[1]) >= 25
 
 
-def _run(folder: Path | None, tmp_path: Path, script: str = SCRIPT, **settings: str) -> _Run:
-    kernels = tmp_path / "kernels"
-    kernels.mkdir()
-    for arch in (2201, 3510):
-        (kernels / f"ascend_fuse_{arch}.o").write_bytes(b"a kernel")
-    log = tmp_path / "log"
-    environment = {**os.environ, "ACL_STAND_IN_LOG": str(log), **settings}
-    if folder:
-        environment["LD_LIBRARY_PATH"] = str(folder)
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(kernels), settings.get("ACL_STAND_IN_SOC", "")],
-        capture_output=True, text=True, timeout=120, env=environment,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return _Run(done.stdout, log)
+def _balanced(log: Log) -> bool:
+    """Whether all that was made went."""
+    pairs = (
+        ("aclrtMalloc", "aclrtFree"),
+        ("aclrtCreateStream", "aclrtDestroyStream"),
+        ("aclrtCreateEventExWithFlag", "aclrtDestroyEvent"),
+        ("aclrtBinaryLoadFromFile", "aclrtBinaryUnLoad"),
+    )
+    return all(log.count(made) == log.count(gone) for made, gone in pairs)
 
 
 def test_launches_arguments_and_streams(stand_in: Path, tmp_path: Path) -> None:
-    run = _run(stand_in, tmp_path)
-    assert run.said == ["claimed ['Fused_0']", "zeros True", "zeros True", "zeros True", "launches 3"]
+    run = run_process(stand_in, tmp_path, "acl_scenario", "one")
+    assert (run.said, run.hazards) == (ONE, [])
     assert run.of("aclInit") == [""]
     assert run.of("aclrtBinaryLoadFromFile") == ["ascend_fuse_2201.o 0x2001"]
     functions = run.of("aclrtBinaryGetFunction")
     assert functions == ["0x2001 ascend_fuse_elementwise 0x3001", "0x2001 ascend_fuse_elementwise 0x3002"]  # two sizes
     launches = [line.split() for line in run.of("aclrtLaunchKernelWithConfig")]
     assert [launch[0] for launch in launches] == ["0x3001", "0x3001", "0x3002"]
-    assert {launch[2] for launch in launches} == set(run.of("aclrtCreateStream")) == {"0x1001"}
+    assert {launch[2] for launch in launches} == {"0x1002"}  # ONNX Runtime's; 0x1001 is for callers without one
     assert {(launch[3], launch[5]) for launch in launches} == {("version=1", "tensors=ddd")}  # all on the device
-    assert run.of("aclrtKernelArgsAppend") == ["8 device", "8 device"] * 3  # launch block, table of addresses
-    names = [name for name, _ in run.calls]
-    for at, name in enumerate(names):
-        if name == "aclrtLaunchKernelWithConfig":
-            assert names[at - 1] == "aclrtKernelArgsFinalize"
-            assert names[at + 1] == "aclrtSynchronizeStream"
-            assert "aclrtSynchronizeDevice" in names[at - 8 : at]  # other providers' work has ended
-    assert run.of("aclrtDestroyStream") == ["0x1001"]
-    assert run.of("aclrtBinaryUnLoad") == ["0x2001"]
-    assert len(run.of("aclrtMalloc")) == len(run.of("aclrtFree"))
+    arguments = [c for c in run.calls if c[0].startswith("aclrtKernelArgs")]
+    assert [rest for _, rest in arguments[1:5]] == ["8 device", "", "24", ""]  # the launch block, a table of three
+    assert [name.removeprefix("aclrtKernelArgs") for name, _ in arguments] == 3 * [
+        "Init",
+        "Append",
+        "AppendPlaceHolder",
+        "GetPlaceHolderBuffer",
+        "Finalize",
+    ]
+    assert _balanced(run)
 
 
 @pytest.mark.parametrize(("soc", "synchronised"), [("Ascend910B3", True), ("Ascend950PR_9599", False)])
 def test_a_kernel_on_both_kinds_of_cores(stand_in: Path, tmp_path: Path, soc: str, synchronised: bool) -> None:
     """910B has it told where its cores meet, as the first argument; 950 does not need that."""
-    run = _run(stand_in, tmp_path, PRODUCT, ACL_STAND_IN_SOC=soc)
-    assert run.said == ["launches 1"]
-    assert [line.split()[1] for line in run.of("aclrtBinaryGetFunction")] == ["ascend_fuse_matmul"]
-    assert len(run.of("aclrtGetHardwareSyncAddr")) == synchronised
-    assert run.of("aclrtKernelArgsAppend") == [*(["8 other"] if synchronised else []), "8 device", "8 device"]
+    run = run_process(stand_in, tmp_path, "acl_scenario", "product", ACL_STAND_IN_SOC=soc)
+    assert (run.said, run.hazards) == ([*["same True"] * 3, "left"], [])
+    assert (run.count("aclrtGetHardwareSyncAddr") > 0) == synchronised
+    assert ("8 other" in run.of("aclrtKernelArgsAppend")) == synchronised
+
+
+def _between_launches(calls: Sequence[str]) -> set[str]:
+    at = [i for i, name in enumerate(calls) if name == "aclrtLaunchKernelWithConfig"]
+    return set(calls[at[0] : at[-1]])
+
+
+def test_a_row_of_nodes_is_queued_without_a_wait(stand_in: Path, tmp_path: Path) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "row")
+    assert (run.said, run.hazards) == ([*["same True"] * 4, "left"], [])
+    *runs, _ = run.marked()
+    for calls in runs:
+        assert calls.count("aclrtLaunchKernelWithConfig") == 8
+        assert not _between_launches(calls) & WAITS
+        behind = calls[len(calls) - calls[::-1].index("aclrtLaunchKernelWithConfig") :]
+        # The output's copy waits; the end of the run, and then ONNX Runtime itself, find nothing left to wait for.
+        waits = [name for name in behind if name in WAITS or name == "aclrtMemcpy"]
+        assert waits == ["aclrtSynchronizeStream", "aclrtMemcpy", *["aclrtSynchronizeStream"] * 2]
+    for calls in runs[2:]:  # sizes and blocks are known
+        assert not {"aclrtMalloc", "aclrtFree", "aclrtBinaryGetFunction"} & set(calls)
+        assert calls.count("aclrtMemcpy") == 3  # two inputs, one output
+    assert _balanced(run)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ("between", ["same True"] * 3),  # nodes of the CPU read what was queued
+        ("sizes", ["done"]),
+        ("beside", ["same True"]),
+        ("draw", ["same True of [0.0, 4.0]"] * 3),
+        ("steps", [*["same True"] * 3, "launches 18"]),
+        ("kept", ["npu same True"] * 3),
+        ("product", ["same True"] * 3),
+        ("apart", ["same True"] * 4),
+        ("branch", ["claimed 5", *["same True"] * 3]),
+    ],
+)
+def test_what_is_queued_computes_the_same(stand_in: Path, tmp_path: Path, scenario: str, said: list[str]) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", scenario)
+    assert (run.said, run.hazards) == ([*said, "left"], [])
+    assert _balanced(run)
+
+
+def test_a_launch_that_draws_waits_for_none_before_it(stand_in: Path, tmp_path: Path) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "draw")
+    for calls in run.marked():
+        assert "aclrtMemcpy" in _between_launches(calls)  # the key and number of the run
+        assert not _between_launches(calls) & WAITS
+
+
+@pytest.mark.skipif(not has_sync(), reason="onnxruntime 1.24 does not ask providers to wait")
+def test_a_run_that_need_not_wait_does_not(stand_in: Path, tmp_path: Path) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "late")
+    assert (run.said, run.hazards) == ([*["same True"] * 2, "left"], [])
+    for part, calls in enumerate(run.marked()):
+        waits = [name for name in calls if name in WAITS]
+        if part % 3 == 0:  # the run
+            assert calls.count("aclrtLaunchKernelWithConfig") == 4
+            assert waits == []
+        elif part % 3 == 1:  # synchronize_outputs
+            assert waits == ["aclrtSynchronizeDevice"]
+
+
+def test_streams_wait_for_each_other_on_the_device(stand_in: Path, tmp_path: Path) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "streams")
+    assert (run.said, run.hazards) == ([*["same True"] * 4, "left"], [])
+    assert len({line.split()[2] for line in run.of("aclrtLaunchKernelWithConfig")}) == 2
+    assert run.count("aclrtStreamWaitEvent") == 4 * 5
+    assert run.count("aclrtSynchronizeEvent") == 0
+    assert _balanced(run)
+
+
+def test_a_wait_that_fails_ends_the_run(stand_in: Path, tmp_path: Path) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "streams", ACL_STAND_IN_FAIL="aclrtStreamWaitEvent")
+    assert "aclrtStreamWaitEvent failed with 507035" in "".join(_failures(run))
+
+
+def test_blocks_are_used_again_and_go_back_in_the_end(stand_in: Path, tmp_path: Path) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "sizes")
+    one_size, end = run.marked()
+    many = run.names()[: run.names().index("MARK")]
+    assert many.count("aclrtBinaryGetFunction") == 3 * 78  # each size was prepared twice
+    assert many.count("aclrtMalloc") < 100  # of launch blocks alone there were 234
+    assert many.count("aclrtFree") == 0
+    assert one_size.count("aclrtFree") > 10  # what 64 runs had no use for
+    assert one_size.count("aclrtMalloc") <= 2
+    assert end.count("aclrtFree") > 0
+    assert _balanced(run)
+
+
+def test_where_memory_ends_blocks_are_taken_back(stand_in: Path, tmp_path: Path) -> None:
+    """Not all sizes fit side by side, so that what was left of one is given up for the next."""
+    ample = run_process(stand_in, tmp_path, "acl_scenario", "sizes")
+    short = run_process(stand_in, tmp_path, "acl_scenario", "sizes", ACL_STAND_IN_MEMORY="90000")
+    assert (short.said, short.hazards) == (ample.said, [])
+    assert short.count("aclrtMalloc") > ample.count("aclrtMalloc")
+    assert _failures(short) == []
+
+
+def _failures(log: Log) -> list[str]:
+    return [line for line in log.said if line.startswith("stopped")]
+
+
+@pytest.mark.parametrize("bytes_there", [0, 1200, 1600, 2100, 3000])
+def test_without_memory_a_run_ends_with_an_error(stand_in: Path, tmp_path: Path, bytes_there: int) -> None:
+    run = run_process(stand_in, tmp_path, "acl_scenario", "row", ACL_STAND_IN_MEMORY=str(bytes_there))
+    (said,) = _failures(run)
+    assert re.search(r"Allocation failed|no (device )?memory is left for \d+ B", said), said
+    assert run.said[-1] == "left"
+    assert run.hazards == []
+
+
+@pytest.mark.parametrize("at", ["", "2"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_fails_ends_the_run(stand_in: Path, tmp_path: Path, call: str, at: str) -> None:
+    settings = {"ACL_STAND_IN_FAIL": call} | ({"ACL_STAND_IN_FAIL_AT": at} if at else {})
+    run = run_process(stand_in, tmp_path, "acl_scenario", "between", **settings)
+    assert run.said[-1] == "left"
+    assert run.hazards == []
+    assert "same False" not in run.said
+    ends = {"aclrtDestroyStream", "aclrtDestroyEvent", "aclrtFree", "aclrtBinaryUnLoad", "aclrtSynchronizeDevice"}
+    told = [line for line in _failures(run) if re.search("failed with 507035|Allocation failed", line)]
+    again = call == "aclrtMalloc" and at  # what was left is given back, and it is tried once more
+    assert told or again or call in ends or run.count(call) < int(at or 1), run.said
 
 
 @pytest.mark.parametrize(
@@ -119,25 +210,28 @@ def test_a_kernel_on_both_kinds_of_cores(stand_in: Path, tmp_path: Path, soc: st
     [
         (
             {"ACL_STAND_IN_FAIL": "aclInit"},
-            "refused session: aclInit failed with 507035: the stand-in was told to fail",
+            "stopped session: aclInit failed with 507035: the stand-in was told to fail",
         ),
-        ({"ACL_STAND_IN_FAIL": "aclrtSetDevice"}, "refused session: aclrtSetDevice(0) failed with 507035"),
-        ({"ACL_STAND_IN_SOC": "Ascend9000"}, "refused session: unknown SoC 'Ascend9000'; near names: "),
+        ({"ACL_STAND_IN_FAIL": "aclrtSetDevice"}, "stopped session: aclrtSetDevice(0) failed with 507035"),
+        ({"ACL_STAND_IN_SOC": "Ascend9000"}, "stopped session: unknown SoC 'Ascend9000'; near names: "),
         ({"ACL_STAND_IN_SOC": "Ascend310P3"}, "ascend_fuse_2002.o failed with 107000"),
-        ({"ACL_STAND_IN_FAIL": "aclrtLaunchKernelWithConfig"}, "aclrtLaunchKernelWithConfig failed with 507035"),
-        ({"ACL_STAND_IN_FAIL": "aclrtSynchronizeStream"}, "aclrtSynchronizeStream failed with 507035"),
     ],
 )
 def test_what_the_device_answers_is_told(stand_in: Path, tmp_path: Path, settings: dict[str, str], said: str) -> None:
-    assert said in "\n".join(_run(stand_in, tmp_path, **settings).said)
+    assert said in "\n".join(run_process(stand_in, tmp_path, "acl_scenario", "one", **settings).said)
+
+
+def test_a_program_without_a_model_stays_on_the_host() -> None:
+    x = np.ones((2, 16), np.float32)
+    with pytest.raises(UsageError, match="a program without a model runs on the emulator"):
+        runtime.run(ADD_RELU, [x, x[0]], backend="acl", kernels_dir="somewhere")
 
 
 def test_without_cann_there_is_no_device(tmp_path: Path) -> None:
-    (line,) = _run(None, tmp_path).said
-    assert line.startswith("refused no device for backend acl: ONNX Runtime found emulator; source CANN's set_env.sh")
+    line, _ = run_process(None, tmp_path, "acl_scenario", "one").said
+    assert line.startswith("stopped no device for backend acl: ONNX Runtime found emulator; source CANN's set_env.sh")
 
 
 def test_without_kernels_there_is_no_session(stand_in: Path, tmp_path: Path) -> None:
-    script = SCRIPT.replace(", kernels_dir=sys.argv[1]", "")
-    (line,) = _run(stand_in, tmp_path, script).said
-    assert line == "refused session: option backend is acl, which needs kernels_dir: the folder of the built kernels"
+    line, _ = run_process(stand_in, tmp_path, "acl_scenario", "nowhere").said
+    assert line == "stopped session: option backend is acl, which needs kernels_dir: the folder of the built kernels"
