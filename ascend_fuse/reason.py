@@ -35,6 +35,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "quantised": "a quantisation border",
         "nothing-to-join": "a single node with no neighbour that its family can take",
         "rule-ignored": "its rule was ignored or not selected",
+        "not-provable": "nothing here runs the node, or rounding alone decides its result: no proof can be had",
         "function-opset": "a function whose opset differs from the model's",
         "own-kernel": "convolutions, gathers, movements and second products have kernels of their own",
     }

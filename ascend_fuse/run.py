@@ -11,7 +11,7 @@ from onnx import ModelProto
 from ascend_fuse import __version__
 from ascend_fuse.account import Outcome
 from ascend_fuse.candidate import Candidate
-from ascend_fuse.claim import claims
+from ascend_fuse.claim import Refused, prove
 from ascend_fuse.cleanup.claim import cleanups
 from ascend_fuse.cleanup.find import restricted
 from ascend_fuse.cleanup.model import Cleaned, clean_all, find_all
@@ -33,7 +33,6 @@ from ascend_fuse.measurement import Matched, Measurement
 from ascend_fuse.plan import Cleanup, NearMiss, Plan, Region, Totals
 from ascend_fuse.planning import Planner
 from ascend_fuse.proof.cleanup import prove_claims
-from ascend_fuse.proof.program import prove_programs
 from ascend_fuse.proof.structure import Numbers, prove_structure, signature
 from ascend_fuse.review import Review
 from ascend_fuse.rule.load import RuleSet
@@ -79,6 +78,7 @@ class Run:
         options: Options,
         tell: Progress,
         measurement: Measurement | None = None,
+        refused: Refused | None = None,
     ) -> None:
         self.model = model
         self.engine = engine
@@ -87,6 +87,7 @@ class Run:
         self.tell = tell
         self.measurement = measurement
         self.measured = Matched()
+        self.refused = refused or {}
         self.sizes = Sizes(options.dims)
         self.numbers = Numbers()
         self._views: dict[str, View] = {}  # by path, of scopes that are as they were when it was made
@@ -99,6 +100,7 @@ class Run:
         """Plan, edit and prove; the model is edited in place.
 
         `review`: the regions and cleanups of its plan alone. `anew`: also what was fused with these options.
+        Raises UnprovableError for nodes that no region may have: begin again with these `refused`.
         """
         only = review.plan if review is not None else None
         if is_fused(self.model) and only is None and not anew and self._same_options():
@@ -127,7 +129,7 @@ class Run:
         self._edit(planned, redirects)
         self.tell("prove", 4, 5)
         prove_structure(before, signature(self.model, self.numbers))
-        prove_programs(*claims(planned, self.rules))
+        prove(planned, self.rules)
         return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
 
     @collecting_seldom()
@@ -140,7 +142,7 @@ class Run:
         planned = self._plan_scopes(inferred, {}, None, plan)
         self._edit(planned, ())
         prove_structure(before, signature(self.model, self.numbers))
-        prove_programs(*claims(planned, self.rules))
+        prove(planned, self.rules)
         return sum(len(p.fused) for p in planned)
 
     def outlined(self, anew: bool) -> Outline:
@@ -245,6 +247,7 @@ class Run:
             planner = Planner(
                 view, own, inference.sure_values, self.rules, self.engine, self.sizes, self.measured.times
             )
+            planner.grower.programs.refused = self.refused.get(scope.path, {})
             outcome = plan(planner) if only is None else planner.run(wanted(only, scope.path, at))
             planned.append(Planned(scope, view, inference, outcome, at, times_of(scope.path, functions, times)))
         return planned

@@ -14,6 +14,7 @@ from onnx import ModelProto
 
 from ascend_fuse.cache import Kept
 from ascend_fuse.candidate import Candidate
+from ascend_fuse.claim import Refused, UnprovableError
 from ascend_fuse.config import Settings
 from ascend_fuse.delivery import Delivery, check_verifiable, compare
 from ascend_fuse.emit.inline import is_fused
@@ -154,11 +155,15 @@ def _kept(model: ModelProto, task: Task, ready: Preparation, tell: Progress, aga
 def _planned(
     model: ModelProto, task: Task, ready: Preparation, tell: Progress, again: Callable[[], ModelProto]
 ) -> _Fused:
-    """The model fused and what was judged; begun `again` without what rests on deleted cleanups."""
-    review, left_out = task.review, tuple[str, ...]()
+    """The model fused and what was judged; begun `again` without what rests on deleted cleanups or does not run."""
+    review, left_out, refused = task.review, tuple[str, ...](), Refused()
     while True:
-        run = Run(model, ready.engine, ready.rules, ready.options, tell, ready.measurement)
-        plan, notes = run.fuse(review, task.anew)
+        run = Run(model, ready.engine, ready.rules, ready.options, tell, ready.measurement, refused)
+        try:
+            plan, notes = run.fuse(review, task.anew)
+        except UnprovableError as e:
+            refused, model = e.beside(refused), again()
+            continue
         if review is None:
             return _Fused(model, plan, notes, run.outline, run.candidates)
         followed, more = review.followed(plan, run.deleted)

@@ -10,7 +10,7 @@ from ascend_fuse.growth import Growth
 from ascend_fuse.plan import Plan
 
 # Reasons of nodes that no kernel of ours runs in any company: what surrounds them does not matter.
-BEYOND = frozenset({"own-kernel", "op-unsupported", "dtype-unsupported", "quantised", "function-opset"})
+BEYOND = frozenset({"own-kernel", "op-unsupported", "dtype-unsupported", "quantised", "function-opset", "not-provable"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,12 +206,12 @@ def _prove_folded(folded: Sequence[Claim], view: View, sure: Guarantee) -> None:
     inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, None) for n in shapes]
     graph = helper.make_graph(steps, "folded", inputs, outputs)
     imports = [helper.make_opsetid("", view.opset)]
-    body = open_body(helper.make_model(graph, opset_imports=imports, ir_version=8), WHERE)
-    for choice in range(len(FIRST_SIZES)):
-        try:
-            found = body.run(_sizes(shapes, choice))
-        except VerificationError as e:
-            raise InternalError(e.sentence(), where=WHERE, do=DO) from e
+    try:
+        body = open_body(helper.make_model(graph, opset_imports=imports, ir_version=8), WHERE)
+        results = [body.run(_sizes(shapes, choice)) for choice in range(len(FIRST_SIZES))]
+    except VerificationError as e:
+        raise InternalError(e.sentence(), where=WHERE, do=DO) from e
+    for found in results:
         for name, claim in wanted.items():
             got = np.asarray(found[name])
             value = claim.constant

@@ -7,7 +7,7 @@ from onnx import NodeProto, checker, defs, helper, numpy_helper
 
 from ascend_fuse.error import AscendFuseError
 from ascend_fuse.program.text import parse_program
-from ascend_fuse.proof.program import check
+from ascend_fuse.proof.program import UndecidedError, check
 from ascend_fuse.proof.trial import Claim
 from ascend_fuse.region.build import Built
 from ascend_fuse.rule.load import Rule
@@ -36,6 +36,8 @@ def difference(rule: Rule, pattern: Pattern) -> str:
     claim = Claim(rule.code, built, tuple(nodes), tuple(words), pattern.outputs[-1:], opset, {}, rule.code)
     try:
         return check(claim)
+    except UndecidedError as e:
+        return e.what
     except AscendFuseError as e:
         return f"the pattern does not run: {e.what}"
 

@@ -8,21 +8,23 @@ program's definition.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from onnx import NodeProto, TensorProto
 
 from ascend_fuse.error import InternalError, RuleError, VerificationError
-from ascend_fuse.program.evaluate import evaluate
 from ascend_fuse.program.program import Instr, Program, Value
 from ascend_fuse.proof.body import Body, open_body
 from ascend_fuse.proof.double import agrees
-from ascend_fuse.proof.doubt import Doubt
 from ascend_fuse.proof.rounding import lost_casts
+from ascend_fuse.proof.sample import Sample
+from ascend_fuse.proof.stop import Stop, stop_of
 from ascend_fuse.proof.symbolic import Definitions, same
-from ascend_fuse.proof.trial import HALF, SPECIAL, Array, Claim, Trial
+from ascend_fuse.proof.trial import HALF, SPECIAL, Array, Claim, Trial, feeds_of
 
 # At 3000 an exponential overflows that a maximum should have kept small.
 TAIL = -20.0  # all of one sign, each in a trial: where activations are so flat that only a relative difference shows
@@ -32,35 +34,25 @@ LARGE, FEW = 1 << 16, (1.0, 1e-3)  # elements from which on only few magnitudes 
 TIGHT = (3e-4, 3e-5)
 # A half-typed body of an idiom has its constants rounded to the half type (√2 = 1.4140625), the instruction has not.
 LOOSE = (1e-2, 2e-3)
-EDGE = 3e38  # there one side may overflow float32 where the other does not
-MASK = 1e30  # no activation is that large; fill values of masks are
 COMPOSITE = frozenset(("gelu", "gelu_tanh", "silu"))
 
 
-def _agree(want: Array, got: Array, bound: tuple[float, float]) -> Array:
-    """Element by element, for equal shapes and dtypes."""
-    if want.dtype.kind in "biu":
-        return np.asarray(want == got)
-    w, g = want.astype(np.float64), got.astype(np.float64)
-    with np.errstate(all="ignore"):
-        near = np.abs(w - g) <= bound[0] * np.abs(w) + bound[1] * _typical(w)
-        over = (np.abs(w) >= EDGE) & (np.abs(g) >= EDGE) & (np.sign(w) == np.sign(g))
-    return np.asarray(near | over | (w == g) | (np.isnan(w) & np.isnan(g)))
+class UndecidedError(VerificationError):
+    """No element that was tried says whether program and body are the same."""
 
 
-def _typical(w: Array) -> float:
-    """The upper quartile of the magnitudes, without the huge values that stand for a mask."""
-    sizes = np.abs(w[np.isfinite(w) & (np.abs(w) < MASK)])
-    return float(np.quantile(sizes, 0.75)) if sizes.size else 0.0
+def check(claim: Claim, seed: int = 0, magnitudes: Sequence[float] = MAGNITUDES, is_known: bool = False) -> str:
+    """ "" when the program equals the body on every trial, else what differs.
 
-
-def check(claim: Claim, seed: int = 0, magnitudes: Sequence[float] = MAGNITUDES) -> str:
-    """ "" when the program equals the body on every trial, else what differs."""
+    `is_known`: that they are equal was shown otherwise, but for their extents. Raises VerificationError when the body
+    does not run, UndecidedError when rounding decides every element of an output.
+    """
     lost = lost_casts(claim.built.program, claim.nodes, claim.inputs, claim.outputs)
     if lost:
         return lost
     rng = np.random.default_rng(seed)
     session: Body | None = None
+    record = _Record()
     for ones in (False, True):
         trial = Trial(claim, rng, ones)
         model, drawn = trial.body()
@@ -72,53 +64,59 @@ def check(claim: Claim, seed: int = 0, magnitudes: Sequence[float] = MAGNITUDES)
         if trial.elements > LARGE and ones:  # its numbers are the model's, so nothing would be other than before
             break
         for magnitude in [m for m in magnitudes if trial.elements <= LARGE or m in FEW]:
-            note = _try(trial, session, drawn, magnitude)
+            note = _try(trial, session, drawn, magnitude, record)
             if note:
                 return note
+    if not is_known:
+        record.check(claim.outputs)
     return ""
 
 
-def _feeds(trial: Trial, magnitude: float, drawn: Sequence[str]) -> tuple[list[Array], dict[str, Array]]:
-    """Arrays for the program's inputs, and for the body's, which takes the numbers that it would draw too."""
-    claim, program = trial.claim, trial.program
-    arrays = [trial.feed(k, line, magnitude) for k, line in enumerate(program.inputs)]
-    numbers = {
-        name: trial.numbers(line, magnitude)
-        for name, line in zip(drawn, program.draws, strict=True)
-        if line.op == "random_uniform"
-    }
-    return arrays, numbers | dict(zip(claim.inputs, arrays, strict=True))
+@dataclass(slots=True)
+class _Record:
+    """What was tried, and by output how many elements rounding excused; `shown`: equal in double precision."""
+
+    samples: list[Sample] = field(default_factory=list[Sample])
+    excused: Counter[int] = field(default_factory=Counter[int])
+    shown: set[int] = field(default_factory=set[int])
+
+    def check(self, outputs: Sequence[str]) -> None:
+        """Raises UndecidedError where nothing is left of an output when what rounding may decide is left out."""
+        for k, count in self.excused.items():
+            if count and k not in self.shown and not any(s.decides(k) for s in self.samples):
+                what = f"rounding decides all of output {outputs[k]}, and {count} elements came out otherwise"
+                raise UndecidedError(what)
 
 
 def _runs(trial: Trial, session: Body, drawn: Sequence[str]) -> bool:
     """Whether the body accepts the trial's sizes."""
     try:
-        session.run(_feeds(trial, 1.0, drawn)[1])
+        session.run(feeds_of(trial, 1.0, drawn)[1])
     except VerificationError:
         return False
     return True
 
 
-def _try(trial: Trial, session: Body, drawn: Sequence[str], magnitude: float) -> str:
+def _try(trial: Trial, session: Body, drawn: Sequence[str], magnitude: float, record: _Record) -> str:
     claim, program = trial.claim, trial.program
-    arrays, feeds = _feeds(trial, magnitude, drawn)
+    arrays, feeds = feeds_of(trial, magnitude, drawn)
     body = session.run(feeds)
     known = {**body, **feeds}
     masks = {i.name: _laid(i, known[name], trial) for i, name in zip(program.draws, drawn, strict=True)}
-    ours = evaluate(program, arrays, masks)
     bound = LOOSE if magnitude == SPECIAL else _bound(claim.built.program)  # there decisions count, not last places
-    doubt = Doubt(program, arrays, masks)
     clean = all(np.isfinite(v).all() for v in body.values() if v.dtype.kind == "f")
-    for k, (name, got) in enumerate(zip(claim.outputs, ours, strict=True)):
-        want = np.asarray(body[name])
-        alike = want.shape == got.shape and want.dtype == got.dtype
-        agree = _agree(want, got, bound) if alike else np.zeros((), np.bool_)
-        if agree.all() or (alike and (agree | doubt.covers(k, want, got, clean)).all()):
+    sample = Sample(program, arrays, masks, [np.asarray(body[name]) for name in claim.outputs], bound, clean)
+    record.samples.append(sample)
+    for k, name in enumerate(claim.outputs):
+        excused = sample.excused(k)
+        if excused >= 0:
+            record.excused[k] += excused
             continue
         # a number in float32 there has to be one here; then double precision decides
-        whole = alike and (np.isfinite(got) | ~np.isfinite(want)).all()
+        whole = sample.is_alike(k) and sample.is_whole(k)
         if not (whole and not drawn and agrees(program, trial.body()[0], feeds, claim.outputs)):
             return f"output {name} at magnitude {magnitude} and sizes {trial.sizes}"
+        record.shown.add(k)
     return ""
 
 
@@ -151,9 +149,17 @@ def _bare(node: NodeProto) -> bytes:
     return f"{node.output[0]} {held.data_type} {list(held.dims)}".encode()
 
 
-def prove_programs(claims: Sequence[Claim], definitions: Definitions) -> int:
-    """Prove each distinct pair of body and program; returns how many. Raises InternalError on one that differs,
-    RuleError when it holds an idiom of the user's.
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """How many distinct pairs of body and program were looked at, and those of which no proof can be had."""
+
+    count: int
+    stopped: tuple[Stop, ...] = ()
+
+
+def prove_programs(claims: Sequence[Claim], definitions: Definitions) -> Proved:
+    """Prove each distinct pair of body and program that runs. Raises InternalError on one that differs, RuleError when
+    it holds an idiom of the user's.
 
     A pair that is equal as terms is run at one magnitude only, for its extents; pairs that differ in float constants
     alone have the same extents.
@@ -163,6 +169,7 @@ def prove_programs(claims: Sequence[Claim], definitions: Definitions) -> int:
     programs = {id(c.built.program): c.built.program for c in claims}  # regions that are alike share theirs
     texts = {k: print_program(p) for k, p in programs.items()}
     seen: set[tuple[str, str]] = set()
+    stopped: list[Stop] = []
     run: set[Hashable] = set()  # what was run, but for the numbers in it
     for claim in claims:
         key = (claim.op_type, texts[id(claim.built.program)])
@@ -175,16 +182,20 @@ def prove_programs(claims: Sequence[Claim], definitions: Definitions) -> int:
             continue
         run.add(alike)
         try:
-            note = check(claim, magnitudes=MAGNITUDES[:1] if known else MAGNITUDES)
+            note = check(claim, magnitudes=MAGNITUDES[:1] if known else MAGNITUDES, is_known=known)
+        except UndecidedError as e:
+            stopped.append(Stop(claim, -1, e.what))
+            continue
         except VerificationError as e:
-            note = f"the body does not run: {e.what}"
+            stopped.append(stop_of(claim, e))
+            continue
         if note:
             _check_own(claim, note)
             what = f"the program of {claim.op_type} is not its body: {note}\n{key[1]}"
             way = f"; --ignore {claim.rule} leaves such regions out" if claim.rule else ""
             do = f"nothing was written; please report the model{way}"
             raise InternalError(what, where="program proof", do=do)
-    return len(seen)
+    return Proved(len(seen), tuple(stopped))
 
 
 def _check_own(claim: Claim, note: str) -> None:

@@ -70,7 +70,8 @@ def _has_fixed_operand(nodes: Sequence[NodeProto]) -> bool:
     return False
 
 
-def _wide_node(node: NodeProto) -> NodeProto:
+def wide_node(node: NodeProto) -> NodeProto:
+    """The node with half types computed in float32."""
     out = NodeProto()
     out.CopyFrom(node)
     for a in out.attribute:
@@ -169,7 +170,7 @@ class Trial:
 
         Masks of Dropouts are outputs. Numbers are inputs, vectors: what a runtime draws is not asked.
         """
-        nodes, drawn, given = shown_draws([_wide_node(n) for n in self.claim.nodes])
+        nodes, drawn, given = shown_draws([wide_node(n) for n in self.claim.nodes])
         ins = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in given]
         ins += [
             helper.make_tensor_value_info(name, ONNX_OF_DTYPE[line.type.dtype], None)
@@ -185,3 +186,15 @@ class Trial:
         outs += [ValueInfoProto(name=name) for name in inner]
         graph = helper.make_graph(nodes, "body", ins, outs)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.claim.opset)], ir_version=8), drawn
+
+
+def feeds_of(trial: Trial, magnitude: float, drawn: Sequence[str]) -> tuple[list[Array], dict[str, Array]]:
+    """Arrays for the program's inputs, and for the body's, which takes the numbers that it would draw too."""
+    claim, program = trial.claim, trial.program
+    arrays = [trial.feed(k, line, magnitude) for k, line in enumerate(program.inputs)]
+    numbers = {
+        name: trial.numbers(line, magnitude)
+        for name, line in zip(drawn, program.draws, strict=True)
+        if line.op == "random_uniform"
+    }
+    return arrays, numbers | dict(zip(claim.inputs, arrays, strict=True))

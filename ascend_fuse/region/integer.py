@@ -66,9 +66,14 @@ def _is_inf(low: Lowering) -> Miss | None:
 
 
 def _mod(low: Lowering) -> Miss | None:
-    """The remainder with the divisor's sign, with `fmod` the dividend's; of i32 the low bits, by a power of two."""
+    """The remainder with the divisor's sign, with `fmod` the dividend's; of i32 the low bits, by a power of two.
+
+    Of floats only the latter has an instruction; without `fmod` they have a meaning from opset 28 on alone.
+    """
     a, b = low.arg(0), low.arg(1)
     if a.dtype in FLOATS:
+        if not low.node.integer("fmod", 0):
+            return unsupported(low, "fmod", 0)
         low.done(low.op("mod", a, b))
         return None
     divisor = b.operand

@@ -50,6 +50,7 @@ class Programs:
         self.unsupported = unsupported
         self.values = values
         self._signatures = Signatures(view, values)
+        self.refused: Mapping[int, Miss] = {}  # by node: what an earlier attempt found that no proof can be had of
         self._profiles: dict[int, Profile | Miss] = {}  # by step
         self._kinds: dict[int, Profile] = {}
         self._regions: dict[Key, tuple[Built, tuple[str, ...]]] = {}
@@ -58,7 +59,8 @@ class Programs:
         """What the step is, or why it can be in no region; a Transpose may cancel in one, whatever it is by itself."""
         found = self._profiles.get(step.index)
         if found is None:
-            found = self.plain(step)
+            known = next((m for n in step.nodes if (m := self.refused.get(n.index))), None)
+            found = self.plain(step) if known is None else at_step(known, step)
             if isinstance(found, Profile) and not (found.trait.view or found.trait.literal or found.trait.turns):
                 miss = self.unsupported(found.alone)
                 found = found if miss is None else at_step(miss, step)

@@ -87,6 +87,11 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "Export functions in the model's opset, or convert them first with onnx.inliner.inline_local_functions("
             "onnx.shape_inference.infer_shapes(model), convert_version=True): --inline-functions leaves them in place."
         ),
+        "not-provable": (
+            "Read what ONNX Runtime says in the sentence: as a rule the node breaks ONNX's specification, and the "
+            "export needs mending. Where rounding decides, the model compares or truncates numbers that only rounding "
+            "makes unequal. What surrounds it fuses without it."
+        ),
         "own-kernel": (
             "Nothing to do: convolutions, gathers, movements and second products keep their kernels in this version, "
             "and what stands beside them fuses without them. Where the report finds a Transpose or Gather expensive, "
