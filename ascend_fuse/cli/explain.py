@@ -145,6 +145,6 @@ def _check_filter(wanted: Filter, settings: Settings) -> None:
     from ascend_fuse.rule.load import load_rules
 
     if wanted.rule:
-        load_rules([Path(r) for r in settings.rules]).choose((wanted.rule,), ())
+        load_rules([Path(r) for r in settings.rules]).choose((wanted.rule,), (), "--rule")
     if wanted.code:
         check_code(wanted.code)

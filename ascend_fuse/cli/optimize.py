@@ -59,11 +59,15 @@ def optimize_command(
     A folder as OUT exists or ends in a slash. Options are also read from ASCEND_FUSE_... variables and from
     ascend-fuse.toml: see `ascend-fuse config show`.
     """
+    if out == "":
+        raise UsageError("names no file", where="-o", do="name a file, or a folder")
     output = None if out is None else Path(out)
     part = None if shard is None else parse_shard(shard)
     if part or len(models) > 1 or models[0].is_dir() or (out is not None and is_folder(out)):
         if plan is not None:
             raise UsageError("a plan is of one model", where="--plan", do="give the models one by one")
+        if out == "-":
+            raise UsageError("the output cannot go to standard output", where="-", do="name a folder")
         _several(models, output, in_place, part, report or (), form, quiet, config)
         return
     target = None if plan is not None and output is None and not in_place else target_path(models[0], output, in_place)

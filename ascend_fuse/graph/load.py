@@ -21,6 +21,7 @@ from ascend_fuse.graph.check import (
 from ascend_fuse.graph.external import check_external as check_external
 from ascend_fuse.graph.external import external_files as external_files
 from ascend_fuse.graph.proto import replace
+from ascend_fuse.graph.text import has_only_text
 from ascend_fuse.graph.view import model_opset
 
 MIN_IR_FOR_FUNCTIONS = 8
@@ -46,14 +47,23 @@ def read_model(path: Path) -> ModelProto:
     model = ModelProto()
     try:
         model.ParseFromString(data)
-        # names that are no UTF-8 come as bytes
-        text = all(isinstance(n.op_type, str) for n in model.graph.node)  # pyright: ignore[reportUnnecessaryIsInstance]
     except (DecodeError, UnicodeDecodeError) as e:
         raise ModelError("cannot parse the model", where=str(path), do=do) from e
     if not model.HasField("graph") or not (model.ir_version or model.opset_import):
         raise ModelError("there is no model in the file", where=str(path), do=do)
-    if not text:
+    if not has_only_text(model):
+        do = "export it again with names in UTF-8, unless the file is damaged: then copy it again"
         raise ModelError("cannot parse the model: it has names that are no text", where=str(path), do=do)
+    return model
+
+
+def read_with_data(path: Path) -> ModelProto:
+    """The same, when all of its external tensors are there as well."""
+    model = read_model(path)
+    try:
+        check_external(model, path)
+    except ModelError as e:
+        raise e.of(path) from e
     return model
 
 
@@ -76,6 +86,8 @@ def _read(path: Path) -> bytes:
             data = stream.read(MAX_BYTES + 1) if path.stat().st_size <= MAX_BYTES else b""
             whole = path.stat().st_size <= MAX_BYTES and len(data) <= MAX_BYTES
     except FileNotFoundError as e:
+        if str(path) == "-":
+            raise ModelError("a model cannot come from standard input", where="-", do="name a file") from e
         raise ModelError("no such file", where=str(path), do="check the path") from e
     except (OSError, ValueError) as e:
         why = getattr(e, "strerror", None) or str(e)

@@ -102,15 +102,16 @@ class RuleSet:
                 return rule
         raise self._unknown(code)
 
-    def choose(self, select: Sequence[str], ignore: Sequence[str]) -> RuleSet:
+    def choose(self, select: Sequence[str], ignore: Sequence[str], option: str = "--select") -> RuleSet:
         """The rules that match `select` (all when empty) and not `ignore`: codes or globs (`AF3*`) in any case, names.
 
-        Raises UsageError on an entry that matches no rule, and when `ignore` takes all that `select` gives.
+        Raises UsageError on an entry that matches no rule, and when `ignore` takes all that `select` gives; `option`
+        is where `select` comes from.
         """
-        for option, entries in (("--select", select), ("--ignore", ignore)):
+        for place, entries in ((option, select), ("--ignore", ignore)):
             for entry in entries:
                 if not any(_chooses(entry, r) for r in self.rules):
-                    raise self._unknown(entry, option)
+                    raise self._unknown(entry, place)
         selected = [r for r in self.rules if not select or any(_chooses(s, r) for s in select)]
         kept = tuple(r for r in selected if not any(_chooses(i, r) for i in ignore))
         if select and not kept:
