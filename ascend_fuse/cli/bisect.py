@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ascend_fuse.cli.option import SETTINGS, FormatOption, QuietOption, ReportOption, configured
+from ascend_fuse.cli.option import (
+    SETTINGS,
+    AbsoluteOption,
+    FormatOption,
+    InputsOption,
+    QuietOption,
+    RelativeOption,
+    ReportOption,
+    configured,
+)
 from ascend_fuse.cli.progress import progress
 from ascend_fuse.config import Config
 from ascend_fuse.error import UsageError
@@ -35,14 +44,6 @@ MetricOption = Annotated[
 ]
 LeastOption = Annotated[float | None, typer.Option("--min", help="Least number that is good.")]
 MostOption = Annotated[float | None, typer.Option("--max", help="Largest number that is good.")]
-AbsoluteOption = Annotated[
-    float | None, typer.Option("--atol", min=0, help="How far an element may be off; default: bitwise, or bounds.")
-]
-RelativeOption = Annotated[float | None, typer.Option("--rtol", min=0, help="The same, as a share of the element.")]
-InputsOption = Annotated[
-    list[str] | None,
-    typer.Option("--inputs", metavar="[NAME=]FILE", help=".npz, .npy or .pb; repeatable. Default: random."),
-]
 PlanOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="PLAN", help="Write the plan without what breaks the model.")
 ]
@@ -150,11 +151,12 @@ def _by_outputs(
     from ascend_fuse.preparation import prepare
     from ascend_fuse.verify.feed import make_feed, size_names
     from ascend_fuse.verify.inputs import read_inputs
-    from ascend_fuse.verify.oracle import Comparison, Tolerance
+    from ascend_fuse.verify.oracle import Comparison
+    from ascend_fuse.verify.tolerance import Tolerance
 
     proto = read_model(model)
     known = size_names(proto)
     sizes = {name: n for name, n in config.settings.dims.items() if name in known}
     feed = read_inputs(proto, inputs) if inputs else make_feed(proto, sizes, seed)
-    tolerance = None if atol is None and rtol is None else Tolerance(atol or 0.0, rtol or 0.0)
+    tolerance = Tolerance.of(atol, rtol)
     return Comparison(model, feed, tolerance, prepare(config.settings) if kernels else None)

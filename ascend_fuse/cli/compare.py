@@ -9,9 +9,19 @@ from typing import Annotated
 import typer
 
 from ascend_fuse.cli.ci import tell_ci
-from ascend_fuse.cli.option import DimOption, FormatOption, ReportOption, configured, parse_dims
+from ascend_fuse.cli.option import (
+    AbsoluteOption,
+    DimOption,
+    FormatOption,
+    InputsOption,
+    RelativeOption,
+    ReportOption,
+    configured,
+    parse_dims,
+)
 from ascend_fuse.cli.progress import progress
 from ascend_fuse.config import Config
+from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format
 
 EXIT_GATE = 1
@@ -66,26 +76,35 @@ def verify_command(
     dim: DimOption = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random inputs.")] = 0,
     kernels: Annotated[bool, typer.Option("--kernels", help="Run B through the kernels too, emulated.")] = False,
+    atol: AbsoluteOption = None,
+    rtol: RelativeOption = None,
+    inputs: InputsOption = None,
     form: FormatOption = Format.TEXT,
     *,
     config: Config,
 ) -> None:
-    """Run two models on ONNX Runtime with equal random inputs and compare their outputs bit by bit.
+    """Run two models on ONNX Runtime with equal inputs and compare their outputs bit by bit.
 
     With --kernels, B also runs on the kernels of the chip --soc, each fused node within the bound of its program.
+    A tolerance is for outputs on the CPU; the bounds stay as they are.
     """
     sizes = parse_dims(dim or ())
+    if inputs and sizes:
+        raise UsageError("the inputs that are given have sizes of their own", where="--dim", do="leave it out")
     from ascend_fuse.report.render import show
     from ascend_fuse.report.verification import verification_page
     from ascend_fuse.verify.compare import check_sizes, verify
+    from ascend_fuse.verify.tolerance import Tolerance
 
     check_sizes(a, sizes)
-    found = verify(a, b, sizes=sizes or None, seed=seed)
+    tolerance = Tolerance.of(atol, rtol)
+    files = tuple(inputs or ())
+    found = verify(a, b, sizes=sizes or None, seed=seed, inputs=files, tolerance=tolerance)
     if kernels and found.ok:
         from ascend_fuse.preparation import prepare
         from ascend_fuse.verify.kernels import verify_kernels
 
-        found = replace(found, kernels=verify_kernels(a, b, prepare(config.settings), sizes, seed))
+        found = replace(found, kernels=verify_kernels(a, b, prepare(config.settings), sizes, seed, files))
     show(verification_page(found), form)
     if not found.ok:
         raise typer.Exit(EXIT_VERIFICATION)

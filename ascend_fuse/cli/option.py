@@ -72,6 +72,14 @@ RulesOption = Annotated[
 WeightsOption = Annotated[
     Weights, typer.Option("--weights", help="External weights in another folder: copy, or link (hard link).")
 ]
+AbsoluteOption = Annotated[
+    float | None, typer.Option("--atol", min=0, help="How far an element may be off; default: bitwise, or bounds.")
+]
+RelativeOption = Annotated[float | None, typer.Option("--rtol", min=0, help="The same, as a share of the element.")]
+InputsOption = Annotated[
+    list[str] | None,
+    typer.Option("--inputs", metavar="[NAME=]FILE", help=".npz, .npy or .pb; repeatable. Default: random."),
+]
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Configuration, instead of the nearest ascend-fuse.toml."),

@@ -10,6 +10,7 @@ from onnx import IR_VERSION, FunctionProto, GraphProto, ModelProto, NodeProto, d
 from ascend_fuse.error import ModelError
 from ascend_fuse.graph.flow import Flow
 from ascend_fuse.graph.function import FUSED_DOMAIN
+from ascend_fuse.graph.name import shared_names
 from ascend_fuse.graph.proto import node_label
 from ascend_fuse.graph.view import model_opset, subgraphs
 
@@ -134,6 +135,8 @@ def clashes(model: ModelProto) -> tuple[str, ...]:
             notes.append(f"{function_label(f)} has the name of an operator, which is what runs")
     twice = [name for name, count in Counter(t.name for t in model.graph.initializer).items() if count > 1]
     notes += [f"initializer {name} is given twice: the last one counts" for name in twice[:3]]
+    if shared := shared_names(model.graph):
+        notes.append(f"several nodes are called {shared[0]}: ONNX Runtime loads no such model, fused or not")
     return tuple(notes)
 
 

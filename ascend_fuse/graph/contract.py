@@ -8,6 +8,8 @@ from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProt
 
 from ascend_fuse.graph.change import Change, compared
 
+OPTIONAL = "optional input"
+
 
 def contract_changes(a: ModelProto, b: ModelProto) -> tuple[Change, ...]:
     """What a caller has to know of, of inputs, of initializers that may be given, of outputs."""
@@ -16,18 +18,39 @@ def contract_changes(a: ModelProto, b: ModelProto) -> tuple[Change, ...]:
     return (
         *compared("input", inputs_a, inputs_b),
         *_order("input", inputs_a, inputs_b),
-        *compared("optional input", optional_inputs(a), optional_inputs(b)),
+        *compared(OPTIONAL, optional_inputs(a), optional_inputs(b)),
         *compared("output", outputs_a, outputs_b),
         *_order("output", outputs_a, outputs_b),
     )
+
+
+def contract_sentences(a: ModelProto, b: ModelProto) -> tuple[str, ...]:
+    """The same in words; empty if a caller cannot tell the two models apart."""
+    return tuple(map(_sentence, contract_changes(a, b)))
+
+
+def _sentence(change: Change) -> str:
+    kind = "initializer" if change.kind == OPTIONAL else change.kind
+    what = f"{kind} {change.name}".rstrip()
+    if change.before and change.after:
+        return f"{what} was {change.before} and is {change.after}"
+    if change.kind == OPTIONAL:
+        return f"{what} could be overridden and no longer can" if change.before else f"{what} can now be overridden"
+    return f"{what} is missing" if change.before else f"{what} is new"
+
+
+def required_inputs(graph: GraphProto) -> list[ValueInfoProto]:
+    """The inputs that have no initializer: before IR 4 every initializer is an input as well."""
+    held = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
+    return [v for v in graph.input if v.name not in held]
 
 
 def optional_inputs(model: ModelProto) -> dict[str, str]:
     """Initializers that a caller may replace; before IR 4 all are inputs and constants all the same."""
     if model.ir_version < 4:
         return {}
-    held = {t.name for t in model.graph.initializer}
-    return _typed(v for v in model.graph.input if v.name in held)
+    required = {v.name for v in required_inputs(model.graph)}
+    return _typed(v for v in model.graph.input if v.name not in required)
 
 
 def _order(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Change, ...]:
@@ -61,6 +84,4 @@ def _typed(values: Iterable[ValueInfoProto]) -> dict[str, str]:
 
 
 def _contract(graph: GraphProto) -> tuple[dict[str, str], dict[str, str]]:
-    held = {t.name for t in graph.initializer}
-    # IR 3 lists every initializer among the inputs; a caller need not give those
-    return _typed(v for v in graph.input if v.name not in held), _typed(graph.output)
+    return _typed(required_inputs(graph)), _typed(graph.output)

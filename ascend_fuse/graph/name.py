@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from onnx import FunctionProto, GraphProto, ModelProto
 
 from ascend_fuse.graph.function import FUSED_DOMAIN
+from ascend_fuse.graph.proto import copied
 from ascend_fuse.graph.view import subgraphs
+
+
+def shared_names(graph: GraphProto) -> tuple[str, ...]:
+    """Names that several nodes of the graph, or of one nested in it, have: ONNX Runtime loads no such model."""
+    counted = Counter(n.name for n in graph.node if n.name)
+    nested = (name for n in graph.node for _, inner in subgraphs(n) for name in shared_names(inner))
+    return tuple(dict.fromkeys((*(name for name, count in counted.items() if count > 1), *nested)))
+
+
+def named_apart(model: ModelProto) -> ModelProto:
+    """A copy in which no two nodes have one name; the model itself where none have."""
+    if not shared_names(model.graph):
+        return model
+    copy = copied(model)
+    _rename(copy.graph, Names.of(copy))
+    return copy
+
+
+def _rename(graph: GraphProto, names: Names) -> None:
+    seen: set[str] = set()
+    for node in graph.node:
+        if node.name and node.name in seen:
+            node.name = names.fresh(node.name)
+        seen.add(node.name)
+        for _, inner in subgraphs(node):
+            _rename(inner, names)
 
 
 class Names:

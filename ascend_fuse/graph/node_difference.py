@@ -72,6 +72,16 @@ class _Scope:
 
 def compare_nodes(a: Subject, b: Subject) -> Nodes:
     """Every scope of both models, the main graph first; of functions those that both have."""
+    found = _compared(a, b)
+    return Nodes(tuple(found.changes), tuple(found.values), found.matched, found.twins)
+
+
+def paired_nodes(a: Subject, b: Subject) -> list[tuple[NodeProto, NodeProto]]:
+    """The nodes that correspond, of every scope."""
+    return _compared(a, b).pairs
+
+
+def _compared(a: Subject, b: Subject) -> _Comparison:
     comparison = _Comparison(a, b)
     comparison.scope(("", a.model.graph, _main(a)), ("", b.model.graph, _main(b)))
     functions = {(f.domain, f.name, f.overload): f for f in b.model.functions}
@@ -80,7 +90,7 @@ def compare_nodes(a: Subject, b: Subject) -> Nodes:
         if other is not None and f.domain != FUSED_DOMAIN:
             path = function_path(f)
             comparison.scope((path, f, _numbered(f.input)), (path, other, _numbered(other.input)))
-    return Nodes(tuple(comparison.changes), tuple(comparison.values), comparison.matched, comparison.twins)
+    return comparison
 
 
 def _main(subject: Subject) -> Identities:
@@ -102,6 +112,7 @@ class _Comparison:
         self.values: list[Change] = []
         self.matched = 0
         self.twins: dict[tuple[str, str], str] = {}
+        self.pairs: list[tuple[NodeProto, NodeProto]] = []
 
     def scope(self, of_a: Given, of_b: Given) -> None:
         """Compare two graphs."""
@@ -109,6 +120,7 @@ class _Comparison:
         both = _Both(a, b)
         pairs = both.pairs
         self.matched += len(pairs)
+        self.pairs += ((a.graph.node[i], b.graph.node[j]) for i, j in pairs.items())
         found = [(i, 0, change) for i in range(len(a.graph.node)) if (change := self._of_a(both, i)) is not None]
         before = -1  # what is new stands behind what it was put behind
         for j, node in enumerate(b.graph.node):

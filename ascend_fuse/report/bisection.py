@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from ascend_fuse.report.page import Page, Section, Table
 
 if TYPE_CHECKING:
     from ascend_fuse.bisection import Bisection, Blamed
+    from ascend_fuse.plan import Region
     from ascend_fuse.search import Answer
 
 SCHEMA = "ascend-fuse/bisect/1"
@@ -50,7 +52,7 @@ def _culprit(b: Bisection, c: Blamed, number: int) -> Section:
     if several and not c.is_minimal:
         lines.append("Fewer of them may do: some models could not be judged.")
     rows = [
-        (r.name, ", ".join(f"{code} {names.get(code, '')}".strip() for code in r.rules), r.graph, _listed(r.names))
+        (r.name, ", ".join(f"{code} {names.get(code, '')}".strip() for code in r.rules), r.graph, _nodes(r))
         for r in c.regions
     ]
     rows += [(x.node, f"{x.rule} {names.get(x.rule, '')}".strip(), x.graph, x.what) for x in c.cleanups]
@@ -58,7 +60,13 @@ def _culprit(b: Bisection, c: Blamed, number: int) -> Section:
     return Section(f"Culprit {number}", tuple(lines), Table(columns, tuple(rows)))
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _nodes(region: Region) -> str:
+    """The names of the region's nodes; operator and position beside one that several of them have."""
+    counted = Counter(region.names)
+    names = tuple(
+        name if counted[name] == 1 else f"{name} ({op} #{k})"
+        for name, op, k in zip(region.names, region.ops, region.nodes, strict=True)
+    )
     more = f", … and {quantity.count(len(names) - SHOWN)} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ascend_fuse.report import quantity
@@ -18,7 +19,7 @@ def _output_json(o: OutputComparison) -> dict[str, object]:
     return {
         "name": o.name, "dtype": o.dtype, "shape": list(o.shape), "equal": o.equal, "unequal": o.unequal,
         "max_abs": o.max_abs, "max_ulp": o.max_ulp, "nan_mismatches": o.nan_mismatches,
-        "inf_mismatches": o.inf_mismatches, "note": o.note,
+        "inf_mismatches": o.inf_mismatches, "note": o.note, "beyond": o.beyond,
     }  # fmt: skip
 
 
@@ -36,6 +37,8 @@ def verification_json(v: Verification) -> dict[str, object]:
         "interface": list(v.interface),
         "outputs": [_output_json(o) for o in v.outputs],
         "notes": list(v.notes),
+        "tolerance": None if v.tolerance is None else asdict(v.tolerance),
+        "inputs": list(v.inputs),
         "kernels": None if v.kernels is None else kernels_json(v.kernels),
     }
 
@@ -47,7 +50,12 @@ def _outputs(v: Verification) -> Section:
         for o in v.outputs
     )  # fmt: skip
     columns = ("output", "type", "shape", "bitwise", "unequal elements", "largest difference", "ulp", "note")
-    return Section("Outputs", (), Table(columns, rows, frozenset(columns[4:7])))
+    if v.tolerance is None:
+        return Section("Outputs", (), Table(columns, rows, frozenset(columns[4:7])))
+    beyond = ("" if o.beyond is None else quantity.count(o.beyond) for o in v.outputs)
+    rows = tuple((*row[:7], count, row[7]) for row, count in zip(rows, beyond, strict=True))
+    columns = (*columns[:7], "beyond the tolerance", "note")
+    return Section("Outputs", (), Table(columns, rows, frozenset(columns[4:8])))
 
 
 def _sizes(v: Verification) -> str:
@@ -63,14 +71,25 @@ def summary(v: Verification) -> Section:
     return Section("Verification", (f"{verdict} on ONNX Runtime; {how}.", *through, *v.failures(), *v.notes))
 
 
+def _verdict(v: Verification) -> str:
+    """Equal and within a tolerance are two things."""
+    if v.equal and v.ok:
+        return "Equal: same interface, bitwise the same outputs."
+    if v.tolerance is None:
+        return "Different."
+    given = f"{v.tolerance.absolute:g} + {v.tolerance.relative:g} times the original's"
+    if v.ok:
+        return f"Not bitwise equal, but within the tolerance that was given ({given}): same interface."
+    return f"Different: beyond the tolerance that was given ({given}), or in another way."
+
+
 def verification_page(v: Verification) -> Page:
     """What was compared, how, and what differs."""
-    bitwise = "Equal: same interface, bitwise the same outputs."
-    verdict = bitwise if v.ok else "Different."
-    how = f"ONNX Runtime, CPU, optimisations off; {quantity.counted(v.runs, 'run')}, seed {v.seed}"
+    source = f"inputs from {', '.join(v.inputs)}" if v.inputs else f"seed {v.seed}"
+    how = f"ONNX Runtime, CPU, optimisations off; {quantity.counted(v.runs, 'run')}, {source}"
     if v.sizes:
         how += f"; {_sizes(v)}"
-    sections = [Section("", (f"a: {v.model_a}", f"b: {v.model_b}", f"{how}.", verdict))]
+    sections = [Section("", (f"a: {v.model_a}", f"b: {v.model_b}", f"{how}.", _verdict(v)))]
     if v.interface:
         sections.append(Section("Interface", v.interface))
     if v.outputs:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 
 from ascend_fuse.error import UsageError, VerificationError
-from ascend_fuse.graph.load import check_external, read_model
-from ascend_fuse.verify.feed import Array, Feed, make_feed, required_inputs, size_names
-from ascend_fuse.verify.interface import interface_differences
+from ascend_fuse.graph.contract import contract_sentences, required_inputs
+from ascend_fuse.graph.load import read_model, read_with_data
+from ascend_fuse.graph.name import shared_names
+from ascend_fuse.verify.difference import compare_values
+from ascend_fuse.verify.feed import Feed, make_feed, size_names
+from ascend_fuse.verify.inputs import read_inputs
 from ascend_fuse.verify.result import OutputComparison, Verification
 from ascend_fuse.verify.run import Runner
 from ascend_fuse.verify.seed import is_seeded, random_nodes, seed_pair
+from ascend_fuse.verify.tolerance import Tolerance
 
 Outputs = dict[str, Any]
 
@@ -51,8 +54,12 @@ def verify(
     sizes: Mapping[str, int] | None = None,
     seed: int = 0,
     runs: int = 1,
+    inputs: Sequence[str] = (),
+    tolerance: Tolerance | None = None,
 ) -> Verification:
     """Whether `path_b` has the interface of `path_a` and bitwise its outputs, on `runs` random inputs.
+
+    `inputs`: files to take them from instead ([NAME=]FILE, `read_inputs`). `tolerance`: accepts outputs within it.
 
     Both run on ONNX Runtime's CPU provider without optimisation.  `sizes` are symbolic sizes by name (or
     `input:axis`).  Raises ModelError for a file that is no model, VerificationError for one that cannot be loaded
@@ -63,19 +70,21 @@ def verify(
     if runs < 1:
         raise UsageError(f"runs={runs}", do="give at least 1 run")
     path_a, path_b = Path(path_a), Path(path_b)
-    model_a, model_b = _load(path_a), _load(path_b)
-    interface = list(interface_differences(model_a, model_b))
-    feeds = _feeds(model_a, sizes or {}, seed, runs)
+    model_a, model_b = read_with_data(path_a), read_with_data(path_b)
+    interface = list(contract_sentences(model_a, model_b))
+    feeds = [read_inputs(model_a, inputs)] * runs if inputs else _feeds(model_a, sizes or {}, seed, runs)
     random_count = len(random_nodes(model_a))
     a, b, seeding = _subjects((path_a, model_a), (path_b, model_b), seed, runs)
     interface += seeding.findings
     unused = sorted(sizes.keys() - size_names(model_a)) if sizes else []
     notes = [f"no input has the size {', '.join(unused)}"] if unused else []
     notes += seeding.notes
+    if any(shared_names(model.graph) for model in (model_a, model_b)):
+        notes.append("nodes share a name, which ONNX Runtime refuses: they ran under names of their own")
     if refused := _refused(feeds[0], model_b):
         notes.append(f"{path_b} was not run: {refused}")
     del model_a, model_b  # the sessions hold inline weights once more
-    outputs = () if refused else _run_both(a, b, feeds, notes, interface)
+    outputs = () if refused else _run_both(a, b, feeds, notes, interface, tolerance)
     return Verification(
         model_a=str(path_a),
         model_b=str(path_b),
@@ -86,6 +95,8 @@ def verify(
         seed=seed,
         runs=runs,
         random_nodes=random_count,
+        tolerance=tolerance,
+        inputs=tuple(inputs),
     )
 
 
@@ -98,12 +109,6 @@ def check_sizes(path: Path, sizes: Mapping[str, int]) -> None:
             raise UsageError(f"no input has the size {name!r}", where="--dim", do=do)
 
 
-def _load(path: Path) -> onnx.ModelProto:
-    model = read_model(path)
-    check_external(model, path)
-    return model
-
-
 def _feeds(model: onnx.ModelProto, sizes: Mapping[str, int], seed: int, runs: int) -> list[Feed]:
     try:
         return [make_feed(model, sizes, seed + k) for k in range(runs)]
@@ -113,7 +118,7 @@ def _feeds(model: onnx.ModelProto, sizes: Mapping[str, int], seed: int, runs: in
 
 def _refused(feed: Feed, model: onnx.ModelProto) -> str:
     """Why the model does not take the inputs, "" if their names fit."""
-    taken = {value.name for value in required_inputs(model)}
+    taken = {value.name for value in required_inputs(model.graph)}
     if unfed := sorted(taken - feed.values.keys()):
         return f"it has further inputs: {', '.join(unfed)}"
     if unknown := sorted(feed.values.keys() - {value.name for value in model.graph.input}):
@@ -140,25 +145,18 @@ def _subjects(
 
 
 def _run_both(
-    a: _Subject, b: _Subject, feeds: Sequence[Feed], notes: list[str], interface: Sequence[str]
+    a: _Subject,
+    b: _Subject,
+    feeds: Sequence[Feed],
+    notes: list[str],
+    interface: Sequence[str],
+    tolerance: Tolerance | None,
 ) -> tuple[OutputComparison, ...]:
     """Run `a`, with zeros for its integer inputs if the drawn ones are refused, then `b` on the same.
 
     No comparison when `b` fails and its interface is another: that says it all.
     """
-    try:
-        outputs_a = a.runs(feeds)
-    except VerificationError as error:
-        if error.what.startswith("not runnable"):
-            raise
-        if not feeds[0].integers:
-            raise _unaccepted(error, feeds[0].sizes) from error
-        feeds = [feed.zeroed() for feed in feeds]
-        try:
-            outputs_a = a.runs(feeds)
-        except VerificationError:
-            raise _unaccepted(error, feeds[0].sizes) from error
-        notes.append(f"integer inputs are zero: with drawn ones, {a.path} {error.what}")
+    outputs_a, feeds = _run_first(a, feeds, notes)
     notes += _nan_notes(outputs_a)
     try:
         outputs_b = b.runs(feeds)
@@ -169,21 +167,42 @@ def _run_both(
         return ()
     merged: dict[str, OutputComparison] = {}
     for one, other in zip(outputs_a, outputs_b, strict=True):
-        for comparison in _compare_runs(one, other):
+        for comparison in _compare_runs(one, other, tolerance):
             name = comparison.name
             merged[name] = merged[name].worse(comparison) if name in merged else comparison
     return tuple(merged.values())
 
 
-def _unaccepted(error: VerificationError, sizes: Mapping[str, int]) -> UsageError:
-    """The original does not take what was drawn for it: this says nothing of the other model."""
-    shown = ", ".join(f"{name}={n}" for name, n in sizes.items())
+def _run_first(a: _Subject, feeds: Sequence[Feed], notes: list[str]) -> tuple[list[Outputs], Sequence[Feed]]:
+    """The outputs of `a`, and the inputs that it took."""
+    try:
+        return a.runs(feeds), feeds
+    except VerificationError as error:
+        if error.what.startswith("not runnable"):
+            raise
+        if not feeds[0].integers:
+            raise _unaccepted(error, feeds[0]) from error
+        zeroed = [feed.zeroed() for feed in feeds]
+        try:
+            outputs = a.runs(zeroed)
+        except VerificationError:
+            raise _unaccepted(error, feeds[0]) from error
+        notes.append(f"integer inputs are zero: with drawn ones, {a.path} {error.what}")
+        return outputs, zeroed
+
+
+def _unaccepted(error: VerificationError, feed: Feed) -> UsageError:
+    """The original does not take its inputs: this says nothing of the other model."""
+    if not feed.is_drawn:
+        what = f"the original does not run on the inputs that were given: {error.what.removeprefix('does not run: ')}"
+        return UsageError(what, where=error.where, do="give inputs that it takes")
+    shown = ", ".join(f"{name}={n}" for name, n in feed.sizes.items())
     drawn = f"drawn inputs of the sizes {shown}" if shown else "drawn inputs"
     what = f"the original does not run on {drawn}: {error.what.removeprefix('does not run: ')}"
-    do = "give sizes that it takes by --dim, or compare on inputs of your own"
+    do = "give sizes that it takes by --dim, or inputs of your own by --inputs"
     if ":" in shown:
         do += " (sizes input:axis are for `ascend-fuse verify` alone)"
-    return UsageError(what, where=error.where, do=do if shown else "compare on inputs of your own")
+    return UsageError(what, where=error.where, do=do if shown else "give inputs of your own by --inputs")
 
 
 def _nan_notes(runs: Sequence[Outputs]) -> list[str]:
@@ -198,76 +217,12 @@ def _nan_notes(runs: Sequence[Outputs]) -> list[str]:
     return notes
 
 
-def _compare_runs(a: Outputs, b: Outputs) -> list[OutputComparison]:
+def _compare_runs(a: Outputs, b: Outputs, tolerance: Tolerance | None) -> list[OutputComparison]:
     found: list[OutputComparison] = []
     for name in a:
         if name in b:
-            found += compare_values(name, a[name], b[name])
+            pairs = compare_values(name, a[name], b[name])
+            if tolerance is not None:  # of elements of sequences none is asked for
+                pairs = [replace(c, beyond=tolerance.beyond(a[name], b[name])) for c in pairs]
+            found += pairs
     return found
-
-
-def compare_values(name: str, a: Any, b: Any) -> list[OutputComparison]:
-    """One comparison for an array, one for each element of a sequence (as `name[k]`)."""
-    kinds = (a.__class__, b.__class__)
-    if kinds == (np.ndarray, np.ndarray):
-        return [compare_arrays(name, a, b)]
-    if kinds == (list, list) and len(a) == len(b):
-        return [found for k in range(len(a)) for found in compare_values(f"{name}[{k}]", a[k], b[k])]
-    equal = kinds[0] is kinds[1] and bool(a == b)
-    note = "" if equal else "unequal"
-    return [OutputComparison(name, kinds[0].__name__, (), equal, int(not equal), note=note)]
-
-
-def compare_arrays(name: str, a: Array, b: Array) -> OutputComparison:
-    """Bitwise, with all NaNs equal; see `OutputComparison` for the figures."""
-    dtype, shape = str(a.dtype), tuple(a.shape)
-    if a.dtype != b.dtype or a.shape != b.shape:
-        note = f"{dtype}{list(shape)} against {b.dtype}{list(b.shape)}"
-        return OutputComparison(name, dtype, shape, False, a.size, note=note)
-    if a.dtype.kind not in "fiub":
-        unequal = int(np.count_nonzero(a != b))
-        return OutputComparison(name, dtype, shape, not unequal, unequal, note="unequal" if unequal else "")
-    if a.dtype.kind != "f":
-        return _compare_integers(name, a, b)
-    return _compare_floats(name, a, b)
-
-
-def _compare_integers(name: str, a: Array, b: Array) -> OutputComparison:
-    differs = a != b
-    unequal = int(np.count_nonzero(differs))
-    # Python's integers: 64-bit differences overflow in NumPy.
-    largest = max((abs(int(x) - int(y)) for x, y in zip(a[differs], b[differs], strict=True)), default=0)
-    return OutputComparison(name, str(a.dtype), tuple(a.shape), not unequal, unequal, float(largest))
-
-
-def _compare_floats(name: str, a: Array, b: Array) -> OutputComparison:
-    bits = np.dtype(f"u{a.dtype.itemsize}")
-    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
-    nan_a, nan_b = np.isnan(a), np.isnan(b)
-    differs = (a.view(bits) != b.view(bits)) & ~(nan_a & nan_b)
-    finite = differs & np.isfinite(a) & np.isfinite(b)
-    infinite = differs & ~(nan_a | nan_b) & ~finite
-    x, y = a[finite], b[finite]
-    rank_x, rank_y = _rank(x), _rank(y)
-    steps = np.maximum(rank_x, rank_y) - np.minimum(rank_x, rank_y)
-    with np.errstate(over="ignore"):
-        apart = np.abs(x.astype(np.float64) - y.astype(np.float64))
-    return OutputComparison(
-        name=name,
-        dtype=str(a.dtype),
-        shape=tuple(a.shape),
-        equal=not differs.any(),
-        unequal=int(np.count_nonzero(differs)),
-        max_abs=float(apart.max(initial=0.0)),
-        max_ulp=int(steps.max(initial=0)),
-        nan_mismatches=int(np.count_nonzero(nan_a != nan_b)),
-        inf_mismatches=int(np.count_nonzero(infinite)),
-    )
-
-
-def _rank(x: Array) -> npt.NDArray[np.uint64]:
-    """The place of each float among all of its width: neighbours differ by 1, both zeros share one."""
-    width = x.dtype.itemsize * 8
-    bits = x.view(np.dtype(f"u{x.dtype.itemsize}")).astype(np.uint64)
-    middle = np.uint64(1 << (width - 1))
-    return np.where(bits >= middle, middle - (bits - middle), middle + bits)

@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ascend_fuse.error import UsageError, VerificationError
+from ascend_fuse.graph.contract import required_inputs
 from ascend_fuse.verify.bound import Bounds, trace
 
 Array = npt.NDArray[np.generic]
@@ -30,11 +31,15 @@ BYTES = 128  # and integers of 8 bits, mostly pixels and text, below this
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """`values` by input name, the symbolic `sizes` they have, and the names of integer inputs among them."""
+    """`values` by input name, the symbolic `sizes` they have, and the names of integer inputs among them.
+
+    `is_drawn`: at random, not a user's.
+    """
 
     values: dict[str, Array]
     sizes: dict[str, int]
     integers: tuple[str, ...]
+    is_drawn: bool = True
 
     def zeroed(self) -> Feed:
         """The same with every integer input zero: valid wherever a drawn index was out of range."""
@@ -42,17 +47,10 @@ class Feed:
         return replace(self, values={**self.values, **zeros})
 
 
-def required_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
-    """The graph inputs that have no initializer."""
-    given = {tensor.name for tensor in model.graph.initializer}
-    given.update(sparse.values.name for sparse in model.graph.sparse_initializer)
-    return [value for value in model.graph.input if value.name not in given]
-
-
 def size_names(model: onnx.ModelProto) -> set[str]:
     """What `make_feed` takes sizes for: symbols, those in sums, and `input:axis`."""
     names: set[str] = set()
-    for value in required_inputs(model):
+    for value in required_inputs(model.graph):
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             if not dim.HasField("dim_value"):
                 names |= {f"{value.name}:{axis}", dim.dim_param, *(w.strip() for w in dim.dim_param.split("+"))}
@@ -70,7 +68,7 @@ def make_feed(model: onnx.ModelProto, sizes: Mapping[str, int] | None = None, se
     for symbol, size in given.items():
         if size < 0:
             raise UsageError(f"size {symbol}={size} is negative", do="give a size of 0 or more")
-    inputs = required_inputs(model)
+    inputs = required_inputs(model.graph)
     bounds = trace(model, [value.name for value in inputs])
     used: dict[str, int] = {}
     values: dict[str, Array] = {}

@@ -11,7 +11,8 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from ascend_fuse.error import UsageError
-from ascend_fuse.verify.feed import Array, Feed, required_inputs
+from ascend_fuse.graph.contract import required_inputs
+from ascend_fuse.verify.feed import Array, Feed
 
 WHERE = "--inputs"
 
@@ -22,7 +23,7 @@ def read_inputs(model: onnx.ModelProto, given: Sequence[str]) -> Feed:
     Raises UsageError for what the model does not take or lacks.
     """
     values: dict[str, Array] = {}
-    only = [v.name for v in required_inputs(model)]
+    only = [v.name for v in required_inputs(model.graph)]
     for text in given:
         name, _, path = text.rpartition("=")
         if Path(text).exists():  # a file whose own name has the sign
@@ -33,7 +34,7 @@ def read_inputs(model: onnx.ModelProto, given: Sequence[str]) -> Feed:
                 raise UsageError("it does not say which input", where=f"{WHERE} {text}", do=f"write NAME={text}")
             values[chosen] = array
     _check(model, values)
-    return Feed(values, {}, ())
+    return Feed(values, {}, (), is_drawn=False)
 
 
 def _read(path: Path) -> Mapping[str, Array]:
@@ -58,7 +59,7 @@ def _read(path: Path) -> Mapping[str, Array]:
 
 def _check(model: onnx.ModelProto, values: Mapping[str, Array]) -> None:
     taken = {v.name: v for v in model.graph.input}
-    needed = [v.name for v in required_inputs(model)]
+    needed = [v.name for v in required_inputs(model.graph)]
     for name in values:
         if name not in taken:
             do = f"its inputs are: {', '.join(taken) or 'none'}"

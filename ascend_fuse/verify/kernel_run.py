@@ -11,6 +11,7 @@ import onnx
 
 from ascend_fuse.config import BOUNDS
 from ascend_fuse.error import KernelError, VerificationError
+from ascend_fuse.graph.name import named_apart
 from ascend_fuse.preparation import Preparation
 from ascend_fuse.runtime import counters, get_ep_name, reset_counters, session
 from ascend_fuse.verify.feed import Array
@@ -38,6 +39,7 @@ class KernelRunner:
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         options.add_session_config_entry(EXTERNAL_FOLDER, str(folder.resolve()))
         limits = {name: getattr(ready.engine.limits, name) for name in BOUNDS}
+        model = named_apart(model)
         try:
             self._session = session(model, soc=ready.options.soc, session_options=options, seed=SESSION_KEY, **limits)
         except runtime_errors() as error:

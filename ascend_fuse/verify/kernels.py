@@ -12,11 +12,12 @@ import onnx
 
 from ascend_fuse.each import launch_each
 from ascend_fuse.error import UsageError, VerificationError
-from ascend_fuse.graph.load import check_external, read_model
+from ascend_fuse.graph.load import read_with_data
 from ascend_fuse.graph.proto import copied
 from ascend_fuse.preparation import Preparation
 from ascend_fuse.verify.exposed import FusedNode, constants, fused_nodes, noise_name, with_noise, with_outputs
 from ascend_fuse.verify.feed import Array, Feed, make_feed
+from ascend_fuse.verify.inputs import read_inputs
 from ascend_fuse.verify.kernel_check import check_node, check_output
 from ascend_fuse.verify.kernel_result import KernelVerification, NodeCheck, OutputCheck, Traffic
 from ascend_fuse.verify.kernel_run import SESSION_KEY, KernelRunner
@@ -28,18 +29,24 @@ GROUP = 128  # fused nodes whose values are held at once
 
 
 def verify_kernels(
-    path_a: str | Path, path_b: str | Path, ready: Preparation, sizes: Mapping[str, int] | None = None, seed: int = 0
+    path_a: str | Path,
+    path_b: str | Path,
+    ready: Preparation,
+    sizes: Mapping[str, int] | None = None,
+    seed: int = 0,
+    inputs: Sequence[str] = (),
 ) -> KernelVerification:
     """Whether each fused node of `path_b` computes its program on the kernels, and the model what `path_a` does.
 
-    `ready` names the chip. Each fused node of the main graph is checked on the inputs that it had, within the bound of
-    its program (`program/bound.py`); the model's outputs within what errors of that size do to them. The original runs
-    on ONNX Runtime's CPU provider without optimisation.
+    `ready` names the chip; `inputs`: as in `verify`. Each fused node of the main graph is checked on the inputs that it
+    had, within the bound of its program (`program/bound.py`); the model's outputs within what errors of that size do to
+    them. The original runs on ONNX Runtime's CPU provider without optimisation.
     Raises ModelError, VerificationError where one cannot be loaded or run, UsageError where the original does not run.
     """
     path_a, path_b = Path(path_a), Path(path_b)
-    model_a, model_b = _load(path_a), _load(path_b)
-    feed, wanted = reference(path_a, make_feed(model_a, sizes or {}, seed))
+    model_a, model_b = read_with_data(path_a), read_with_data(path_b)
+    given = read_inputs(model_a, inputs) if inputs else make_feed(model_a, sizes or {}, seed)
+    feed, wanted = reference(path_a, given)
     check = KernelCheck(path_b, model_b, ready, feed)
     notes: list[str] = []
     drawn = len(random_nodes(model_a))
@@ -55,12 +62,6 @@ def verify_kernels(
     if inner > 0:
         notes.append(f"{inner} fused nodes of subgraphs and functions are compared by the model's outputs alone")
     return KernelVerification(ready.options.soc, check.backend, outputs, nodes, before, after, tuple(notes))
-
-
-def _load(path: Path) -> onnx.ModelProto:
-    model = read_model(path)
-    check_external(model, path)
-    return model
 
 
 def reference(path: Path, feed: Feed) -> tuple[Feed, dict[str, Any]]:

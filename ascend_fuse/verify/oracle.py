@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import onnx
-
 from ascend_fuse.error import KernelError, UsageError, VerificationError
-from ascend_fuse.graph.load import check_external, read_model
+from ascend_fuse.graph.load import read_with_data
 from ascend_fuse.oracle import Opinion
 from ascend_fuse.preparation import Preparation
 from ascend_fuse.search import Answer
-from ascend_fuse.verify.compare import compare_values
+from ascend_fuse.verify.difference import compare_values
 from ascend_fuse.verify.feed import Feed
 from ascend_fuse.verify.kernel_run import KernelRunner
 from ascend_fuse.verify.kernels import KernelCheck, reference
 from ascend_fuse.verify.run import Runner
 from ascend_fuse.verify.seed import is_seeded, random_nodes
-
-
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How far an element may be off: `absolute`, and `relative` times the right one."""
-
-    absolute: float = 0.0
-    relative: float = 0.0
+from ascend_fuse.verify.tolerance import Tolerance
 
 
 class Comparison:
@@ -42,7 +30,7 @@ class Comparison:
     def __init__(
         self, original: Path, feed: Feed, tolerance: Tolerance | None = None, kernels: Preparation | None = None
     ) -> None:
-        model = _load(original)
+        model = read_with_data(original)
         if any(not is_seeded(node) for node in random_nodes(model)):
             do = "give its random nodes seeds, or evaluate it by --command"
             raise UsageError("the model draws random numbers without a seed", where=str(original), do=do)
@@ -63,7 +51,7 @@ class Comparison:
     def _failures(self, path: Path) -> tuple[str, ...]:
         if self.kernels is None:
             return self._compared(Runner(path, str(path)).run(self.feed.values))
-        model = _load(path)
+        model = read_with_data(path)
         if self.tolerance is None:
             check = KernelCheck(path, model, self.kernels, self.feed)
             found = check.whole()[0]
@@ -83,22 +71,7 @@ class Comparison:
         unequal = [c for c in compare_values(name, wanted, found) if not c.equal]
         if not unequal:
             return ""
-        allowed = self.tolerance
-        numbers = wanted.__class__ is found.__class__ is np.ndarray and wanted.dtype.kind in "fiub"
-        if allowed is None or not numbers or (wanted.shape, wanted.dtype) != (found.shape, found.dtype):
+        beyond = None if self.tolerance is None else self.tolerance.beyond(wanted, found)
+        if beyond is None:
             return unequal[0].sentence()
-        x: npt.NDArray[np.float64] = wanted.astype(np.float64)
-        y: npt.NDArray[np.float64] = found.astype(np.float64)
-        with np.errstate(all="ignore"):
-            within = np.abs(x - y) <= allowed.absolute + allowed.relative * np.abs(x)
-        # infinities are within a tolerance of nothing but themselves, NaN of NaN
-        alike = (x == y) | (np.isnan(x) & np.isnan(y))
-        close: npt.NDArray[np.bool_] = np.where(np.isfinite(x) & np.isfinite(y), within, alike)
-        beyond = int(np.count_nonzero(~close))
         return f"{unequal[0].sentence()}; {beyond} beyond the tolerance" if beyond else ""
-
-
-def _load(path: Path) -> onnx.ModelProto:
-    model = read_model(path)
-    check_external(model, path)
-    return model

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ascend_fuse.verify.kernel_result import KernelVerification
+
+if TYPE_CHECKING:
+    from ascend_fuse.verify.tolerance import Tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,8 @@ class OutputComparison:
     in both (integers and booleans: all elements, no ulp); -0.0 against 0.0 is unequal at 0 ulp.  `unequal`
     counts elements; `nan_mismatches` those of which just one is NaN, `inf_mismatches` those of which one is
     infinite and the other is another number.
-    `note` says why no element could be compared, or is empty.
+    `beyond` counts elements that are further off than the tolerance that was given, None where none was given or no
+    distance is known. `note` says why no element could be compared, or is empty.
     """
 
     name: str
@@ -28,6 +33,12 @@ class OutputComparison:
     nan_mismatches: int = 0
     inf_mismatches: int = 0
     note: str = ""
+    beyond: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is what was asked for: bitwise equal, or within the tolerance."""
+        return self.equal or self.beyond == 0
 
     def sentence(self) -> str:
         """The difference in words, for a report."""
@@ -40,6 +51,8 @@ class OutputComparison:
             parts.append(f"{self.nan_mismatches} NaN against a number")
         if self.inf_mismatches:
             parts.append(f"{self.inf_mismatches} infinite against another value")
+        if self.beyond is not None:
+            parts.append(f"{self.beyond} beyond the tolerance")
         return f"output {self.name}: {', '.join(parts)}"
 
     def worse(self, other: OutputComparison) -> OutputComparison:
@@ -55,6 +68,7 @@ class OutputComparison:
             self.nan_mismatches + other.nan_mismatches,
             self.inf_mismatches + other.inf_mismatches,
             self.note or other.note,
+            None if self.beyond is None or other.beyond is None else self.beyond + other.beyond,
         )
 
 
@@ -63,7 +77,9 @@ class Verification:
     """Whether two models have the same interface and, on the same random inputs, the same outputs.
 
     `interface` lists differences and fails the verification, as any unequal output does; `notes` say how the
-    runs were made.  `sizes` are the symbolic sizes that were fed, `random_nodes` the nodes that drew numbers.
+    runs were made.  `tolerance`: within which outputs are accepted, None for bitwise equality.  `inputs`: the files
+    that they came from, none for random ones.  `sizes` are the symbolic sizes that were fed, `random_nodes` the
+    nodes that drew numbers.
     """
 
     model_a: str
@@ -76,14 +92,21 @@ class Verification:
     runs: int
     random_nodes: int
     kernels: KernelVerification | None = None  # the second model through the kernels, if it was run there
+    tolerance: Tolerance | None = None
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs on the CPU provider, bit for bit."""
+        return not self.interface and bool(self.outputs) and all(o.equal for o in self.outputs)
 
     @property
     def ok(self) -> bool:
         through = self.kernels is None or self.kernels.ok
-        return through and not self.interface and bool(self.outputs) and all(o.equal for o in self.outputs)
+        return through and not self.interface and bool(self.outputs) and all(o.ok for o in self.outputs)
 
     def failures(self) -> tuple[str, ...]:
         """One sentence for each finding; empty if `ok`."""
-        unequal = tuple(output.sentence() for output in self.outputs if not output.equal)
+        unequal = tuple(output.sentence() for output in self.outputs if not output.ok)
         nothing = () if self.outputs else ("no output was compared",)
         return self.interface + unequal + nothing + (self.kernels.failures() if self.kernels else ())

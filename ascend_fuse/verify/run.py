@@ -15,6 +15,7 @@ from onnx import TensorProto
 
 from ascend_fuse.error import VerificationError
 from ascend_fuse.graph.load import read_model
+from ascend_fuse.graph.name import named_apart
 from ascend_fuse.verify.walk import all_nodes
 
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -33,7 +34,8 @@ class Runner:
     """One session; its first `run` draws the first numbers of every seeded random node.
 
     Give a path, or a ModelProto with the folder of its external weights (needs no file then: the model may be
-    edited, its weights stay where they are).  Raises VerificationError if ONNX Runtime cannot load the model.
+    edited, its weights stay where they are).  Nodes that share a name, which ONNX Runtime refuses, run under names of
+    their own.  Raises VerificationError if ONNX Runtime cannot load the model.
     """
 
     def __init__(self, model: Path | onnx.ModelProto, where: str, folder: Path | None = None) -> None:
@@ -51,7 +53,11 @@ class Runner:
         try:
             self._session: Any = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except runtime_errors() as error:
-            raise _unloadable(model, where, error) from error
+            proto = read_model(model) if isinstance(model, Path) else model
+            apart = named_apart(proto)
+            if apart is proto:
+                raise _unloadable(proto, where, error) from error
+            self._session = Runner(apart, where, model.parent if isinstance(model, Path) else folder)._session
         self.outputs: tuple[str, ...] = tuple(output.name for output in self._session.get_outputs())
 
     def run(self, values: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, Any]:
@@ -66,9 +72,8 @@ class Runner:
             ) from error
 
 
-def _unloadable(model: Path | onnx.ModelProto, where: str, error: Exception) -> VerificationError:
-    proto = read_model(model) if isinstance(model, Path) else model
-    if uses_bfloat16(proto):
+def _unloadable(model: onnx.ModelProto, where: str, error: Exception) -> VerificationError:
+    if uses_bfloat16(model):
         advice = "bfloat16 has no CPU kernels: verify a float32 or float16 export of the same model"
     else:
         advice = "verify where every operator of the model has a kernel, or leave verification out"

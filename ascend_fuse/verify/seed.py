@@ -5,15 +5,16 @@ Fused nodes share function bodies, so both models are inlined first: each node t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx
 import onnx.inliner
 from onnx import NodeProto
 
-from ascend_fuse.verify.fingerprint import digest, fates, node_origins, origins
-from ascend_fuse.verify.walk import all_nodes, subgraphs, walk
+from ascend_fuse.graph.attribute import tensor_text
+from ascend_fuse.graph.node_difference import Subject, paired_nodes
+from ascend_fuse.graph.view import captures, model_opset, subgraphs, tensor_is_small
+from ascend_fuse.verify.walk import all_nodes
 
 _RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
@@ -31,14 +32,6 @@ class SeededPair:
     b: onnx.ModelProto
     notes: tuple[str, ...]
     findings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Site:
-    """A random node and its identity in a model, whatever its name."""
-
-    node: NodeProto
-    key: str
 
 
 def is_random(node: NodeProto) -> bool:
@@ -62,70 +55,58 @@ def random_nodes(model: onnx.ModelProto) -> tuple[NodeProto, ...]:
 def seed_pair(a: onnx.ModelProto, b: onnx.ModelProto, seed: int) -> SeededPair:
     """Copies of both, inlined, in which the k-th unseeded random node of `a` and its twin share a seed.
 
-    Twins compute from and for the same; where that leaves a choice, the order of the nodes decides.
+    Twins stand in the same place of both structures (`graph/align`); what has none is paired by its order.
     """
-    a, b = (onnx.inliner.inline_local_functions(model) for model in (a, b))
-    sites_a, sites_b = _unseeded(a), _unseeded(b)
-    pairs, by_order = _match(sites_a, sites_b)
-    for k, (one, other) in enumerate(pairs):
-        _set_seed(one.node, 1 + (seed * 7919 + k) % _SEEDS)
-        _set_seed(other.node, 1 + (seed * 7919 + k) % _SEEDS)
-    notes = [f"{len(pairs)} random nodes without a seed got equal seeds in copies of both models"] if pairs else []
-    if by_order:
-        notes.append(f"{by_order} of them were paired by their order alone")
-    findings: list[str] = []
-    if len(sites_a) != len(sites_b):
-        findings.append(f"{len(sites_a)} random nodes without a seed against {len(sites_b)}")
-    return SeededPair(a, b, tuple(notes), tuple(findings))
+    a, b = _inlined(a), _inlined(b)
+    count_a, count_b = len(_unseeded(a)), len(_unseeded(b))
+    twins = [pair for pair in paired_nodes(_subject(a), _subject(b)) if _are_twins(pair)]
+    for k, pair in enumerate(twins):
+        _set_seed(pair, seed, k)
+    rest = list(zip(_unseeded(a), _unseeded(b), strict=False))
+    for k, pair in enumerate(rest, start=len(twins)):
+        _set_seed(pair, seed, k)
+    count = len(twins) + len(rest)
+    notes = [f"{count} random nodes without a seed got equal seeds in copies of both models"] if count else []
+    if rest:
+        notes.append(f"{len(rest)} of them were paired by their order alone")
+    findings = (f"{count_a} random nodes without a seed against {count_b}",) if count_a != count_b else ()
+    return SeededPair(a, b, tuple(notes), findings)
 
 
-def _match(a: list[_Site], b: list[_Site]) -> tuple[list[tuple[_Site, _Site]], int]:
-    """Pairs of equal keys, then the rest in order; and how many the rest were."""
-    waiting: dict[str, list[_Site]] = {}
-    for site in b:
-        waiting.setdefault(site.key, []).append(site)
-    pairs: list[tuple[_Site, _Site]] = []
-    rest_a: list[_Site] = []
-    for site in a:
-        twins = waiting.get(site.key)
-        if twins:
-            pairs.append((site, twins.pop(0)))
-        else:
-            rest_a.append(site)
-    rest_b = [site for site in b if any(site is other for other in waiting[site.key])]
-    rest = list(zip(rest_a, rest_b, strict=False))
-    return pairs + rest, len(rest)
+def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy without calls and without what no output depends on; functions of another opset are seeded once."""
+    copy = onnx.inliner.inline_local_functions(model)
+    read = {value.name for value in copy.graph.output}
+    for k in reversed(range(len(copy.graph.node))):
+        node = copy.graph.node[k]
+        if read.isdisjoint(node.output):
+            del copy.graph.node[k]
+            continue
+        read.update(name for name in node.input if name)
+        read.update(name for _, graph in subgraphs(node) for name in captures(graph))
+    return copy
 
 
-def _unseeded(model: onnx.ModelProto) -> list[_Site]:
-    version = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
-    known = origins(model.graph, {})
-    sites = [*_sites(model.graph, known, fates(model.graph, known), "")]
-    # Functions that the inliner leaves alone (another opset) are seeded once for all their calls.
-    for function in model.functions:
-        for k, node in enumerate(walk(function.node)):
-            if is_random(node):
-                sites.append(_Site(node, digest("function", function.domain, function.name, k)))
-    return [
-        site
-        for site in sites
-        if not is_seeded(site.node) and (site.node.op_type != "Dropout" or version >= DROPOUT_WITH_SEED)
-    ]
+def _subject(model: onnx.ModelProto) -> Subject:
+    """The model as its nodes are compared: no type counts, a weight by its name, a small constant by its value."""
+    held = {t.name: tensor_text(t) if tensor_is_small(t) else f"weight {t.name}" for t in model.graph.initializer}
+    return Subject(model, {}, held)
 
 
-def _sites(graph: onnx.GraphProto, known: Mapping[str, str], fate: Mapping[str, str], path: str) -> Iterator[_Site]:
-    """Random nodes that the graph's outputs depend on; those of a subgraph all count."""
-    for node in graph.node:
-        if is_random(node) and (path or any(name in fate for name in node.output)):
-            # A drawn mask and a dropped tensor may both be used: every output tells.
-            behind = (fate.get(name, "") for name in node.output)
-            yield _Site(node, digest(path, *node_origins(node, known), *behind))
-        for k, inner in enumerate(subgraphs(node)):
-            # A node that may have no output still has a place, among nodes of its kind.
-            inner_path = digest(path, node.op_type, k, *node_origins(node, known))
-            yield from _sites(inner, origins(inner, {"": "", **known}), {}, inner_path)
+def _unseeded(model: onnx.ModelProto) -> list[NodeProto]:
+    version = model_opset(model)
+    found = (node for node in random_nodes(model) if not is_seeded(node))
+    return [node for node in found if node.op_type != "Dropout" or version >= DROPOUT_WITH_SEED]
 
 
-def _set_seed(node: NodeProto, seed: int) -> None:
-    value = seed if node.op_type == "Dropout" else float(seed)
-    node.attribute.append(onnx.helper.make_attribute("seed", value))
+def _are_twins(pair: tuple[NodeProto, NodeProto]) -> bool:
+    """Whether both draw, and nobody has said what."""
+    one, other = pair
+    return one.op_type == other.op_type and all(is_random(n) and not is_seeded(n) for n in pair)
+
+
+def _set_seed(pair: tuple[NodeProto, NodeProto], seed: int, k: int) -> None:
+    number = 1 + (seed * 7919 + k) % _SEEDS
+    for node in pair:
+        value = number if node.op_type == "Dropout" else float(number)
+        node.attribute.append(onnx.helper.make_attribute("seed", value))

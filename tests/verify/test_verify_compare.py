@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ascend_fuse.verify.compare import compare_arrays, compare_values
+from ascend_fuse.verify.difference import compare_arrays, compare_values
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -106,7 +106,7 @@ def test_signed_zero(write: Save) -> None:
     [
         (lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[0], "dim_param", "b"), "input hidden"),
         (lambda m: setattr(m.graph.output[0].type.tensor_type.shape.dim[1], "dim_value", 8), "output last"),
-        (lambda m: m.graph.input.reverse(), "another order"),
+        (lambda m: m.graph.input.reverse(), "input order was"),
     ],
 )
 def test_interface(bert: onnx.ModelProto, write: Save, edit, finding: str) -> None:
