@@ -160,6 +160,12 @@ class Plan:
     profile_source: str = ""  # who measured them
     passed: tuple[NearMiss, ...] = ()
 
+    def named_rules(self) -> dict[str, str]:
+        """The names of the rules that regions, cleanups and near misses have, by code."""
+        found = {code for r in self.regions for code in r.rules} | {c.rule for c in self.cleanups}
+        found |= {m.miss.rule for m in self.misses}
+        return {code: self.rule_names[code] for code in sorted(found) if code in self.rule_names}
+
     def by_rule(self) -> Mapping[str, Totals]:
         """What each region's naming rule (its first) saves: launches, bytes, µs."""
         saved: dict[str, Totals] = {}
@@ -270,4 +276,5 @@ def to_json(plan: Plan) -> dict[str, object]:
                    "hbm_bytes_saved": t.hbm_bytes, "time_us_saved": round(t.time_us, 3)}
             for code, t in plan.by_rule().items()
         },
+        "rule_names": plan.named_rules(),
     }  # fmt: skip

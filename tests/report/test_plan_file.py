@@ -148,3 +148,12 @@ def test_sums_are_of_what_is_written(plan: Plan) -> None:
     many = replace(plan, regions=tuple(replace(plan.regions[0], figures=third) for _ in range(3)))
     document: Any = to_json(many)
     assert math.isclose(document["by_rule"]["AF101"]["time_us_saved"], 0.999)
+
+
+def test_every_rule_that_is_named_has_its_name(plan: Plan) -> None:
+    """An idiom inside a region leads none: sums by rule do not have it."""
+    document = json.loads(json.dumps(to_json(plan)))
+    used = {code for r in document["regions"] for code in r["rules"]} | {c["rule"] for c in document["cleanups"]}
+    assert used > set(document["by_rule"])
+    assert used <= set(document["rule_names"]) and all(document["rule_names"].values())
+    assert from_json(document).rule_names == document["rule_names"]

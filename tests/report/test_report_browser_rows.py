@@ -46,6 +46,19 @@ def test_a_click_on_a_row_marks_all_that_it_is_about(tab: Tab, plan: Plan) -> No
         assert len(marked(tab)[0]) == int(row.find_elements("css selector", "td")[2].text)
 
 
+@pytest.mark.parametrize("title", ["Rules", "Not fused", "Blocks"])
+def test_a_total_marks_what_all_rows_of_its_table_do(tab: Tab, title: str) -> None:
+    seen: tuple[set[str], set[str]] = set(), set()
+    for row in rows(tab, title):
+        row.find_elements("css selector", "td")[1].click()
+        for found, labels in zip(seen, marked(tab), strict=True):
+            found.update(labels)
+    total = rows(tab, title)[0].find_element("xpath", "ancestor::table/tfoot/tr")
+    total.find_elements("css selector", "td")[1].click()
+    assert tuple(map(set, marked(tab))) == seen and seen[0]
+    assert tab.one(".panel h3").text == f"{title}: total"
+
+
 def test_rows_answer_to_the_keyboard(tab: Tab) -> None:
     from selenium.webdriver.common.keys import Keys
 

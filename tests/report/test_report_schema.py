@@ -136,7 +136,7 @@ def test_an_undeclared_key_is_refused(files: dict[str, str], capsys: pytest.Capt
     """Wherever an object's keys have names of ours."""
     assert app_main(["optimize", files["M"], "-o", files["OUT"], "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    free = [document["dims"], document["bounds"], document["by_rule"]]  # keys of the user's
+    free = [document["dims"], document["bounds"], document["by_rule"], document["rule_names"]]  # keys of the user's
     free += [r["sizes"] for r in document["regions"]] + [m["figures"] for m in document["misses"]]
     changed = [found for found in each_object(document) if not any(found is f for f in free)]
     assert len(changed) > 10

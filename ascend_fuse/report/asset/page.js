@@ -10,10 +10,35 @@ const MEANING = { rule: drawing.rules };
 /** Marks what a row is about and goes to the graph. */
 function show(kind, path, name) {
   const nodes = graphView ? shownBy(drawing, kind, path, name) : [];
-  if (!nodes.length) return;
+  if (nodes.length && kind === "node") mark(() => graphView.pick(nodes[0]));
+  else showAll([TITLES[kind], name, MEANING[kind]?.[name]].filter(Boolean).join(" "), nodes);
+}
+
+function showAll(title, nodes) {
+  if (nodes.length) mark(() => graphView.pickAll(title, nodes));
+}
+
+function mark(pick) {
   places.graph.closest("section").scrollIntoView({ block: "start" });
-  if (kind === "node") graphView.pick(nodes[0]);
-  else graphView.pickAll([TITLES[kind], name, MEANING[kind]?.[name]].filter(Boolean).join(" "), nodes);
+  pick();
+}
+
+/** Marks what all rows of a table are about. */
+function showTotal(table, rows) {
+  const found = rows.flatMap(({ dataset }) => shownBy(drawing, dataset.shows, dataset.graph, dataset.name));
+  showAll(`${table.closest("section").querySelector("h2").textContent}: total`, [...new Set(found)]);
+}
+
+/** A click on the row, or on its button for those without a mouse, does that. */
+function answer(row, act) {
+  const cell = row.insertCell();
+  cell.className = "show";
+  const button = element("button", "link", "show");
+  Object.assign(button, { type: "button", title: "Show in the graph" });
+  cell.append(button);
+  row.addEventListener("click", () => {
+    if (getSelection().isCollapsed) act(); // who marks a name wants to copy it
+  });
 }
 
 if (places.roofline) drawRoofline(places.roofline, drawing.roofline, drawing, (p) => show("row", "", String(p.row)));
@@ -23,14 +48,12 @@ for (const table of document.querySelectorAll("table:has(tr[data-shows])")) {
 }
 for (const row of document.querySelectorAll("tr[data-shows]")) {
   const { shows, graph, name } = row.dataset;
-  const cell = row.insertCell();
-  cell.className = "show";
-  const button = element("button", "link", "show"); // the row for those without a mouse
-  Object.assign(button, { type: "button", title: "Show in the graph" });
-  cell.append(button);
-  row.addEventListener("click", () => {
-    if (getSelection().isCollapsed) show(shows, graph, name); // who marks a name wants to copy it
-  });
+  answer(row, () => show(shows, graph, name));
+}
+for (const row of document.querySelectorAll("tfoot tr")) {
+  const table = row.closest("table");
+  const rows = [...table.querySelectorAll("tr[data-shows]")];
+  if (graphView && rows.length) answer(row, () => showTotal(table, rows));
 }
 
 /** What a cell sorts by: its first number with its unit (of a change, what is after), else its text. */
