@@ -226,7 +226,7 @@ int aclrtLaunchKernelWithConfig(void* function, uint32_t block_dim, void* stream
         tensors.push_back(
             {arguments.table[i], static_cast<int64_t>(range.end - range.begin), writable ? 1 : 0});
     }
-    const bool mixed = arguments.values.size() > 1;
+    const bool mixed = arguments.values.size() > 1 || unsynchronised_product(kernel);
     work.run = [=] { return emulate(device(), kernel, launch, block_dim, mixed, tensors); };
     const int code = note("aclrtLaunchKernelWithConfig", "%p %u %p version=%d bytes=%d tensors=%s", function,
                           block_dim, stream, header.version, header.bytes, kinds.c_str());

@@ -57,6 +57,11 @@ inline const char* soc() {
     return name ? name : "Ascend910B3";
 }
 
+// Of kernels on both kinds of cores those of 950 are handed no address at which the cores meet.
+inline bool unsynchronised_product(const std::string& kernel) {
+    return kernel == "ascend_fuse_matmul" && std::strncmp(soc(), "Ascend950", 9) == 0;
+}
+
 // Runs the launch on what its tensors hold by now.
 inline int emulate(Device& device, const std::string& kernel, const void* at, uint32_t block_dim, bool mixed,
                    const std::vector<AscendFuseRegion>& tensors) {
