@@ -20,7 +20,7 @@ from ascend_fuse.cli.option import (
     parse_dims,
 )
 from ascend_fuse.cli.progress import progress
-from ascend_fuse.config import Config
+from ascend_fuse.config import DEFAULT, Config, Settings
 from ascend_fuse.error import UsageError
 from ascend_fuse.report.page import Format
 
@@ -85,7 +85,7 @@ def verify_command(
 ) -> None:
     """Run two models on ONNX Runtime with equal inputs and compare their outputs bit by bit.
 
-    With --kernels, B also runs on the kernels of the chip --soc, each fused node within the bound of its program.
+    With --kernels, B also runs on the kernels of its chip, or of --soc: each fused node within its program's bound.
     A tolerance is for outputs on the CPU; the bounds stay as they are.
     """
     sizes = parse_dims(dim or ())
@@ -104,7 +104,19 @@ def verify_command(
         from ascend_fuse.preparation import prepare
         from ascend_fuse.verify.kernels import verify_kernels
 
-        found = replace(found, kernels=verify_kernels(a, b, prepare(config.settings), sizes, seed, files))
+        ready = prepare(_on_its_chip(b, config))
+        found = replace(found, kernels=verify_kernels(a, b, ready, sizes, seed, files))
     show(verification_page(found), form)
     if not found.ok:
         raise typer.Exit(EXIT_VERIFICATION)
+
+
+def _on_its_chip(model: Path, config: Config) -> Settings:
+    """The settings with the chip that the model was planned for, where nobody names one."""
+    from ascend_fuse.graph.load import read_model
+    from ascend_fuse.verify.exposed import planned_chips
+
+    chips = planned_chips(read_model(model)) if config.origin("soc") == DEFAULT else ()
+    if len(chips) > 1:
+        raise UsageError(f"its nodes were planned for {' and '.join(chips)}", where=str(model), do="name one by --soc")
+    return replace(config.settings, soc=chips[0]) if chips else config.settings

@@ -31,6 +31,12 @@ def fused_nodes(model: onnx.ModelProto) -> tuple[FusedNode, ...]:
     return tuple(FusedNode(n, program_of(n)) for n in found)
 
 
+def planned_chips(model: onnx.ModelProto) -> tuple[str, ...]:
+    """The chips that fused nodes of the main graph were planned for, by name."""
+    chips = {a.s.decode() for n in fused_nodes(model) for a in n.node.attribute if a.name == "soc"}
+    return tuple(sorted(chips))
+
+
 def program_of(node: NodeProto) -> str:
     """The program text of a fused node, "" where it has none."""
     return next((a.s.decode() for a in node.attribute if a.name == "program"), "")

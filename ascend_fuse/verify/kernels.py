@@ -15,7 +15,15 @@ from ascend_fuse.error import UsageError, VerificationError
 from ascend_fuse.graph.load import read_with_data
 from ascend_fuse.graph.proto import copied
 from ascend_fuse.preparation import Preparation
-from ascend_fuse.verify.exposed import FusedNode, constants, fused_nodes, noise_name, with_noise, with_outputs
+from ascend_fuse.verify.exposed import (
+    FusedNode,
+    constants,
+    fused_nodes,
+    noise_name,
+    planned_chips,
+    with_noise,
+    with_outputs,
+)
 from ascend_fuse.verify.feed import Array, Feed, make_feed
 from ascend_fuse.verify.inputs import read_inputs
 from ascend_fuse.verify.kernel_check import check_node, check_output
@@ -58,6 +66,8 @@ def verify_kernels(
     before = _each_alone(path_a, model_a, ready, feed)
     if check.left:
         notes.append(f"left to the CPU provider, as the kernels do not run them: {', '.join(check.left)}")
+    if (chips := planned_chips(model_b)) and ready.options.soc not in chips:
+        notes.append(f"planned for {' and '.join(chips)}, run on the kernels of {ready.options.soc}")
     inner = after.nodes - len(nodes)
     if inner > 0:
         notes.append(f"{inner} fused nodes of subgraphs and functions are compared by the model's outputs alone")

@@ -158,6 +158,19 @@ def test_the_command_and_its_json(layer: Path, capsys: pytest.CaptureFixture[str
     assert "within their bounds" in capsys.readouterr().out
 
 
+def test_the_chip_is_the_one_that_was_planned_for(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = layer.with_name("fused.onnx")
+    ascend_fuse.optimize(layer, output=out, soc="Ascend310P3")
+    command = ["verify", str(layer), str(out), "--kernels", "--dim", "batch=3", "--format", "json"]
+    assert app_main(command) == 0
+    found = json.loads(capsys.readouterr().out)["kernels"]
+    assert (found["soc"], found["notes"]) == ("Ascend310P3", [])
+    assert app_main([*command, "--soc", "Ascend910B3"]) == 0
+    found = json.loads(capsys.readouterr().out)["kernels"]
+    assert found["soc"] == "Ascend910B3"
+    assert found["notes"] == ["planned for Ascend310P3, run on the kernels of Ascend910B3"]
+
+
 def test_a_model_without_fused_nodes_is_told_so(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert app_main(["verify", str(layer), str(layer), "--kernels", "--dim", "batch=3"]) == 0
     told = capsys.readouterr().out
