@@ -193,7 +193,7 @@ def _fuse(
     verification = None
     if task.settings.verify:
         kernels = ready if task.settings.verify == "kernels" else None
-        verification = compare(model, check_verifiable(delivery.source), target, ready.options.dims, kernels)
+        verification = compare(model, check_verifiable(delivery.source), target, fused.plan.dims, kernels)
     if target is not None and (verification is None or verification.ok):
         notes += tuple(p.note() for p in placings)
     source = delivery.source
