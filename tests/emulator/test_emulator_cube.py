@@ -20,3 +20,10 @@ def test_product_through_the_documented_loads(library: Library, name: str, dtype
     outcome = library.run(f"product_of_{name}{across}", inputs, [found], chip="Ascend950PR_9599", mixed=True)
     assert outcome.fault == ""
     np.testing.assert_array_equal(found, want)
+
+
+def test_rows_of_fractals_are_no_left_operand(library: Library) -> None:
+    """A lies in L0A as columns of fractals: in the order that 910B wants, the rows behind its last are among others."""
+    inputs, found = [np.ones((40, 70), np.float16), np.ones((50, 70), np.float16)], np.zeros((40, 50), np.float32)
+    outcome = library.run("product_of_rows_of_fractals", inputs, [found], chip="Ascend950PR_9599", mixed=True)
+    assert outcome.fault.startswith("unwritten-read: Mmad")

@@ -11,6 +11,7 @@ struct Load {
     int32_t from;
     uint16_t to;
     int32_t calls = 1;
+    int32_t apart = to;  // fractals from one call's to the next
 };
 
 // Rows of an operand in L1 that lie behind each other in a column, whole fractals.
@@ -52,7 +53,7 @@ void multiply(GM_ADDR tensors, const Operand& left, const Operand& right) {
         block.ifTranspose = operand.across;
         for (int32_t i = 0; i < load.calls; ++i) {
             block.mStartPosition = i * load.m_step;
-            LoadData(to[i * load.to * 512 / static_cast<int32_t>(sizeof(T))], from, block);
+            LoadData(to[i * load.apart * 512 / static_cast<int32_t>(sizeof(T))], from, block);
             PipeBarrier<PIPE_MTE1>();
         }
     };
@@ -80,6 +81,9 @@ void multiply(GM_ADDR tensors, const Operand& left, const Operand& right) {
 CASE(product_of_halves) { multiply<half>(tensors, {false, 48, {3, 5, 3, 3}}, {false, 64, {4, 5, 4, 4}}); }
 CASE(product_of_halves_across) {
     multiply<half>(tensors, {true, 80, {5, 3, 5, 3}}, {true, 80, {5, 4, 5, 4}});
+}
+CASE(product_of_rows_of_fractals) {  // A as 910B has it
+    multiply<half>(tensors, {false, 48, {1, 5, 3, 1, 3, 5}}, {false, 64, {4, 5, 4, 4}});
 }
 CASE(product_of_floats) { multiply<float>(tensors, {false, 48, {3, 9, 3, 3}}, {false, 64, {4, 9, 4, 4}}); }
 CASE(product_of_floats_across) {
