@@ -7,6 +7,8 @@ They run in turn; figures are the first decile of `--repeats` short batches, sin
 time. An emulated kernel runs tens of thousands of instructions, and ONNX Runtime and the plugin find their caches cold
 behind it; so the same is measured without rows too, where no kernel runs.
 
+With `--hollow` the plugin is built on an emulator that runs nothing (bench/hollow): what a node costs but its kernel.
+
 With `--acl` the fused nodes are on the `acl` backend and a libascendcl whose calls do nothing (bench/acl_nothing.cpp):
 the host's side of a node, without what the calls themselves take on a device.
 """
@@ -27,6 +29,7 @@ import onnxruntime
 from onnx import TensorProto, helper, parser
 
 from ascend_fuse import runtime
+from ascend_fuse.runtime.provider import REGISTRATION
 
 BATCH = 3  # runs: so short that some batches are disturbed by nothing
 PROGRAM = """elementwise 1 [d0, 16]
@@ -97,6 +100,21 @@ def on_emulator(nodes: int, repeats: int) -> None:
         )
 
 
+def on_hollow(nodes: int, repeats: int) -> None:
+    source = Path(__file__).with_name("hollow")
+    with tempfile.TemporaryDirectory() as folder:
+        for command in (["cmake", "-S", source, "-B", folder], ["cmake", "--build", folder]):
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        onnxruntime.register_execution_provider_library(REGISTRATION, f"{folder}/libascend_fuse_hollow.so")
+        fused, _ = opened(chain(nodes, "Fused_0", program=PROGRAM, soc="Ascend910B3"))
+        plain, _ = opened(chain(nodes, "Relu"))
+        pairs = [(batch_us(plain, nodes, 1)[0], batch_us(fused, nodes, 1)[0]) for _ in range(repeats)]
+    built_in, whole = deciles(pairs)
+    print(
+        f"(1, 16): {built_in:.2f} us built-in; {whole:.2f} us fused; overhead {whole / built_in:.2f} of a built-in node"
+    )
+
+
 def on_acl(nodes: int, repeats: int, kernels: str) -> None:
     plain, _ = opened(chain(nodes, "Relu"))
     options = {"backend": "acl", "kernels_dir": kernels}
@@ -123,13 +141,15 @@ def main() -> None:
     arguments.add_argument("--nodes", type=int, default=400)
     arguments.add_argument("--repeats", type=int, default=100)
     arguments.add_argument("--acl", action="store_true")
+    arguments.add_argument("--hollow", action="store_true")
     arguments.add_argument("--kernels", help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
     if chosen.acl and not chosen.kernels:
         return with_nothing(sys.argv[1:])
-    runtime.register()
     print(f"onnxruntime {onnxruntime.__version__}, {chosen.nodes} nodes")
-    if chosen.acl:
+    if chosen.hollow:
+        on_hollow(chosen.nodes, chosen.repeats)
+    elif chosen.acl:
         on_acl(chosen.nodes, chosen.repeats, chosen.kernels)
     else:
         on_emulator(chosen.nodes, chosen.repeats)
