@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ascend_fuse.emit.edit import Fused
 from ascend_fuse.error import InternalError
 from ascend_fuse.proof.program import prove_programs
-from ascend_fuse.proof.stop import Stop, refusal_of
+from ascend_fuse.proof.stop import Stop, runs_alone
 from ascend_fuse.proof.trial import Claim
 from ascend_fuse.reason import Miss
 from ascend_fuse.resource import rules_dir
@@ -55,12 +55,11 @@ def _refused(fused: Fused, planned: Planned, stop: Stop) -> dict[int, Miss]:
     """
     at = json.loads(fused.body.source)[stop.node][0] if stop.node >= 0 else -1
     nodes = [planned.view.nodes[k] for k in ((at,) if at >= 0 else fused.chosen.nodes)]
-    why = stop.why if at < 0 else refusal_of(nodes[0], planned.view)
-    if not why:
+    if at >= 0 and runs_alone(nodes[0], planned.view):
         what = f"the program of {stop.claim.op_type} is not its body, which does not run on its inputs: {stop.why}"
         raise InternalError(what, where="program proof", do="nothing was written; please report the model")
     said = "nothing here runs {} as it stands" if at >= 0 else "no proof can be had of the region around {}"
-    return {n.index: Miss("not-provable", f"{said.format(n.op)}: {why}", n.index, {"op": n.op}) for n in nodes}
+    return {n.index: Miss("not-provable", f"{said.format(n.op)}: {stop.why}", n.index, {"op": n.op}) for n in nodes}
 
 
 def claims(planned: Sequence[Planned], rules: RuleSet) -> tuple[list[Claim], dict[str, list[Pattern]]]:

@@ -64,12 +64,12 @@ def _ran(model: ModelProto, feeds: Mapping[str, Array]) -> str:
     try:
         open_body(model, "a node").run(feeds)
     except VerificationError as e:
-        return _said(e)
+        return _said(e) or "it does not run"
     return ""
 
 
-def refusal_of(node: Node, view: View) -> str:
-    """Why nothing here runs the node on tensors of its own types, "" when something does: then its body is to blame.
+def runs_alone(node: Node, view: View) -> bool:
+    """Whether something here runs the node on tensors of its own types: then it is not what stops a body.
 
     Half types run as float32, like bodies; each size without a number is `SIZE`.
     """
@@ -86,7 +86,7 @@ def refusal_of(node: Node, view: View) -> str:
     outs = [ValueInfoProto(name=o) for o in node.outputs if o]
     graph = helper.make_graph([proto], "node", ins, outs)
     imports = [helper.make_opsetid("", view.opset)]
-    return _ran(helper.make_model(graph, opset_imports=imports, ir_version=8), feeds)
+    return not _ran(helper.make_model(graph, opset_imports=imports, ir_version=8), feeds)
 
 
 class _Sizes(dict[str, int]):

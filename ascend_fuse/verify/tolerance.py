@@ -31,7 +31,8 @@ class Tolerance:
         numbers = wanted.__class__ is found.__class__ is np.ndarray and wanted.dtype.kind in "fiub"
         if not numbers or (wanted.shape, wanted.dtype) != (found.shape, found.dtype):
             return None
-        x, y = wanted.astype(np.float64), found.astype(np.float64)
+        x: npt.NDArray[np.float64] = wanted.astype(np.float64)
+        y: npt.NDArray[np.float64] = found.astype(np.float64)
         with np.errstate(all="ignore"):
             within = np.abs(x - y) <= self.absolute + self.relative * np.abs(x)
         # infinities are within a tolerance of nothing but themselves, NaN of NaN

@@ -120,9 +120,9 @@ def test_inputs_of_the_user(pair: tuple[Path, Path], told: Callable[..., Any], t
 
 def test_inputs_go_through_the_kernels_too(pair: tuple[Path, Path], told: Callable[..., Any], tmp_path: Path) -> None:
     fused, held = tmp_path / "f.onnx", tmp_path / "some.npz"
-    assert app_main(["optimize", str(pair[0]), "-o", str(fused), "-q", "--min-gain", "0", "--dim", "rows=4096"]) == 0
+    assert app_main(["optimize", str(pair[1]), "-o", str(fused), "-q", "--min-gain", "0", "--dim", "rows=4096"]) == 0
     np.savez(held, x=np.full((5, 64), 0.5, np.float32), n=np.arange(5))
-    code, document, _ = told(pair[0], fused, "--inputs", held, "--kernels")
+    code, document, _ = told(pair[1], fused, "--inputs", held, "--kernels")
     assert code == 0 and document["kernels"]["nodes"][0]["elements"] == 5 * 64
 
 
