@@ -90,7 +90,7 @@ def test_a_difference_in_the_interface_is_4_and_said(
     write_model: WriteModel, chain: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     renamed, narrow = write_model("renamed.onnx", RENAMED), write_model("narrow.onnx", NARROW)
-    for other, says in ((renamed, "input x is missing"), (narrow, "and is FLOAT[7, 64]")):
+    for other, says in ((renamed, "input x is missing"), (narrow, "and is float[7, 64]")):
         assert app_main(["verify", str(chain), str(other)]) == 4
         out, err = capsys.readouterr()
         assert says in out
