@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ascend_fuse.program.evaluate import Run
+from ascend_fuse.program.evaluate import Run, dtype_of
 from ascend_fuse.program.product import bound_of_sums
 from ascend_fuse.program.program import Instr, Program, Value
 
@@ -25,6 +25,7 @@ UNITS = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24}
 LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38}
 SMALLEST = {"f16": 2.0**-24, "bf16": 2.0**-126, "f32": 2.0**-126}
 GREATEST = 65504.0  # of float16
+SUMS = ("reduce_sum", "reduce_mean", "matmul")
 QUOTIENT, DIVISOR = 2.0**29, (2.0**-90, 2.0**100)  # for which the kernel's remainder is exact
 TILE = 512  # a streamed row adds up tile by tile, of at least as many elements
 
@@ -84,6 +85,7 @@ class _Bounds(Run):
     def __init__(self, program: Program, masks: Mapping[str, Array], saturates: bool) -> None:
         super().__init__(program, masks)
         self.saturates = saturates
+        self.made = {Value(line.name) for line in program.instrs}
         self.errors: dict[str, Array] = {}
 
     def wide(self, line: Instr, values: Mapping[str, Array]) -> Array:
@@ -108,7 +110,24 @@ class _Bounds(Run):
             most = np.maximum(most, distance(self.wide(line, moved), centre))
         if line.op == "eq" and moving:
             most = np.maximum(most, self.meets(line))
-        return np.where(self.unknown(line, centre.shape), 1.0 if line.type.dtype == "bool" else np.inf, most)
+        most = np.where(self.unknown(line, centre.shape), 1.0 if line.type.dtype == "bool" else np.inf, most)
+        return np.where(self.overflows(line), np.inf, most) if line.op in SUMS else most
+
+    def overflows(self, line: Instr) -> Array:
+        """Where a part of a sum may overflow float32, in which it is taken in any order: then anything comes."""
+        names = [o.name for o in line.operands if isinstance(o, Value)]
+        sizes = {n: np.nan_to_num(np.abs(self.values[n].astype(np.float64)), posinf=0.0) for n in names}
+        total = self.wide(line, sizes) * (self.row_length(line) if line.op == "reduce_mean" else 1)
+        return total > LARGEST["f32"]
+
+    def beyond(self, line: Instr) -> Array:
+        """Where what is to be an integer is no number or beyond its ends: ONNX leaves open what it becomes."""
+        ends = np.iinfo(dtype_of(line.type.dtype))
+        value = self.values[_name(line)]
+        if value.dtype.kind in "iub":
+            return np.zeros((), np.bool_)
+        trunc = np.trunc(value.astype(np.float64))
+        return ~((trunc >= ends.min) & (trunc <= ends.max))
 
     def grown(self, line: Instr) -> Array:
         """The most that a product of a row moves: its factors' errors may all be away from zero.
@@ -146,11 +165,17 @@ class _Bounds(Run):
         return np.where(np.abs(a - b) <= errors[0] + errors[1], 1.0, 0.0) * (errors[0] + errors[1] > 0)
 
     def unknown(self, line: Instr, shape: tuple[int, ...]) -> Array:
-        """Where an operand may be anything, or the sign of a zero decides between the infinities."""
+        """Where anything may come of an operand, be it a zero whose sign decides or a number that no integer holds."""
         open_ones = [np.isinf(self.errors[o.name]) for o in line.operands if isinstance(o, Value)]
+        if line.op == "cast" and line.type.dtype[0] in "iu":
+            open_ones.append(self.beyond(line))
         if line.op == "pow":
             base, exponent = (self.operand(o, line.type.dtype) for o in line.operands)
             open_ones.append((base == 0) & (exponent < 0))
+        if line.op in ("div", "recip", "rsqrt") and line.operands[-1] in self.made:
+            open_ones.append(self.operand(line.operands[-1], line.type.dtype) == 0)  # a maximum of both zeros is either
+        if line.op == "gelu":  # x · (1 + erf) is halved behind
+            open_ones.append(self.magnitudes(line)[0] > LARGEST["f32"] / 2)
         if not any(o.any() for o in open_ones):
             return np.zeros(shape, np.bool_)
         if line.op.startswith("reduce_"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,8 @@ _MAP: dict[str, Callable[..., Array]] = {
     "bit_xor": np.bitwise_xor, "bit_not": np.invert,
 }  # fmt: skip
 _REDUCE: dict[str, Callable[..., Array]] = {
-    "reduce_sum": np.sum, "reduce_mean": np.mean, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod,
+    "reduce_sum": np.sum, "reduce_mean": np.mean, "reduce_prod": np.prod,
+    "reduce_max": partial(np.max, initial=-math.inf), "reduce_min": partial(np.min, initial=math.inf),
 }  # fmt: skip
 _FLOATS = ("f16", "bf16", "f32")
 

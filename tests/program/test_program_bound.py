@@ -99,3 +99,45 @@ out v1, v2"""
     assert error[3] <= 2 * float(numbers[3])  # a float32 below the normal ones may become zero
     assert chosen[:3].tolist() == [0, 0, 2]
     assert np.isfinite(root[:3]).all()
+
+
+def bound_of(text: str, x: np.ndarray) -> list[float]:
+    """The bound of the only output, as a list."""
+    ((_, bound),) = bounds(parse(text), [x])
+    return bound.reshape(-1).tolist()
+
+
+def test_what_no_integer_holds_may_become_any() -> None:
+    x = np.asarray([np.nan, np.inf, 3e9, -3e9, 2147483520.0, -2147483648.0, -0.5], np.float32)
+    free = [np.inf] * 4 + [0.0] * 3
+    assert bound_of("elementwise 1 [d0]\nx0: f32[d0] = in\nv0: i32[d0] = cast x0\nout v0", x) == free
+
+
+@pytest.mark.parametrize("op", ["reduce_sum", "reduce_mean"])
+def test_a_sum_that_overflows_on_its_way_may_become_anything(op: str) -> None:
+    x = np.asarray([[3e38, 3e38, -3e38], [1e38, 1e38, 1e38]], np.float32)
+    found = bound_of(f"rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\nv0: f32[d0 | 1] = {op} x0\nout v0", x)
+    assert found[0] == np.inf
+    assert found[1] < 1e34
+
+
+def test_a_product_that_overflows_on_its_way_may_become_anything() -> None:
+    left, right = np.asarray([[1e20, 1e20], [1, 1]], np.float32), np.asarray([[1e19], [-1e19]], np.float32)
+    text = "matmul 1 [d0 | d1]\nx0: f32[d0 | d2] = left\nx1: f32[d2 | d1] = right\nv0: f32[d0 | d1] = matmul x0, x1\nout v0"
+    ((_, bound),) = bounds(parse(text), [left, right])
+    assert bound[0] == np.inf
+    assert bound[1] < 1e16
+
+
+def test_the_sign_of_a_computed_zero_decides_nothing() -> None:
+    x = np.asarray([[-0.0, 0.0, -1.0], [-2.0, 1.0, 0.5]], np.float32)
+    top = "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\nv0: f32[d0 | 1] = reduce_max x0\nv1: f32[d0 | 1] = recip v0\nout v1"
+    zero, one = bound_of(top, x)
+    assert zero == np.inf
+    assert one < 1e-6
+    assert max(bound_of("elementwise 1 [d0]\nx0: f32[d0] = in\nv0: f32[d0] = recip x0\nout v0", x[0])) < 1e-6
+
+
+def test_an_empty_row_has_a_greatest_value() -> None:
+    text = "rowwise 1 [d0 | d1]\nx0: f32[d0 | d1] = in\nv0: f32[d0 | 1] = reduce_max x0\nout v0"
+    assert bound_of(text, np.zeros((0, 0), np.float32)) == []
