@@ -51,10 +51,13 @@ class Lowering:
         return self.builder.emit(name, x, dims={a: d for a, d in x.dims.items() if a not in row})
 
     def row_index(self, x: Handle) -> Handle:
-        """The number of each element in its row, from 0, for rows like those of x."""
-        space = self.builder.space
-        dims = {axis: x.dims[axis] for axis in space.row_axes if axis in x.dims}
-        return self.builder.emit("index", dtype="f32", dims=dims)
+        """The number of each element in its row, from 0, for rows like those of x; a part of the space's row is cut."""
+        space, last = self.builder.space, self.builder.last
+        index = self.builder.emit("index", dtype="f32", dims={axis: space.dims[axis] for axis in space.row_axes})
+        width = x.dims.get(last, 1)
+        if space.moves and isinstance(width, int) and width != space.dims[last]:
+            return self.cut(index, 0, width)
+        return index
 
     def cut(self, x: Handle, start: int, stop: int) -> Handle:
         """Elements of the last axis."""

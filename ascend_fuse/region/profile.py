@@ -250,6 +250,8 @@ class Programs:
         if not laid:
             space.narrow_row()
         if space.turned and not chains:
+            if not space.lead:  # the text has an axis in front of the row, which orders name too
+                space.insert(0)
             arrange(space, [self._lying(space, name) for name in (*external[len(laid) :], *wanted)])
         builder = Builder(self.view, space, self.values, external, laid)
         for step in sorted(steps, key=lambda s: (not traits[s.index].product, s.index)):

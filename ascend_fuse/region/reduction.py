@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ascend_fuse.graph.view import Node, View
 from ascend_fuse.reason import Miss
+from ascend_fuse.region.space import mismatch, shown
 from ascend_fuse.region.trait import Trait, operands, rank_of, refused
 
 CHANNEL_RANK = 3  # [batch, channels, at least one spatial axis]
@@ -45,13 +48,23 @@ def norm(node: Node, view: View) -> Trait | Miss:
     return count if isinstance(count, Miss) else Trait(operands(node), count, reduces=True)
 
 
+def _per_channel(node: Node, view: View, rank: int) -> Trait | Miss:
+    """The values of each channel, where they lie. One value is no value for many channels: ONNX Runtime refuses it."""
+    shape = view.type_of(node.inputs[0]).shape or ()
+    names = tuple(dict.fromkeys(node.inputs[1:]))
+    for name in names:
+        if view.type_of(name).shape == (1,) and shape[1:2] != (1,):
+            return mismatch(f"{shown(shape)} is not known to have the one channel of {name}", (1,), shape)
+    return Trait(operands(node), shifts=tuple((name, rank - 2) for name in names))
+
+
 def instance_norm(node: Node, view: View) -> Trait | Miss:
     """Statistics over all spatial axes; scale and shift lie on the channels."""
     rank = rank_of(view, node.inputs[0])
     if rank is None or rank < CHANNEL_RANK:
         return Miss("shape-unknown", "the spatial axes are not known", node.index, {"axis": "all"})
-    shifts = tuple((name, rank - 2) for name in node.inputs[1:])
-    return Trait(operands(node), rank - 2, reduces=True, shifts=shifts)
+    found = _per_channel(node, view, rank)
+    return found if isinstance(found, Miss) else replace(found, row=rank - 2, reduces=True)
 
 
 def batch_norm(node: Node, view: View) -> Trait | Miss:
@@ -63,7 +76,7 @@ def batch_norm(node: Node, view: View) -> Trait | Miss:
         return refused(node, "training_mode", "it takes statistics over the batch")
     if not node.integer("spatial", 1):
         return refused(node, "spatial", "its statistics are of single activations")
-    return Trait(operands(node), shifts=tuple((name, rank - 2) for name in dict.fromkeys(node.inputs[1:])))
+    return _per_channel(node, view, rank)
 
 
 def lp_norm(node: Node, view: View) -> Trait | Miss:

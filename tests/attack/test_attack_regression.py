@@ -43,6 +43,12 @@ BODIES = {
     "int64[1] n={15}> { s = Shape(x) t = Slice(s, a, b, \"\", c) u = Mul(t, n) v = Equal(u, u) w = Where(v, t, u) "
     "m = Constant<value_ints=[-1, 1]>() e = Exp(x) r = Reshape(e, m) z = Neg(r) q = Identity(w) }",
     "dead nodes": "(float[N] x) => (float[N] z, int64[1] s) { t = Exp(x) u = Neg(t) s = Shape(u) z = Relu(x) }",
+    "rows numbered beside a concat": "(float[N,8] x) => (float[N,16] z) "
+    "{ a = Neg(x) h = Hardmax<axis=-1>(a) z = Concat<axis=-1>(a, h) }",
+    "a number beside a transpose": "(float[3,N,4] x) => (float[1,1,1] m, float[3,4,N] z) "
+    "{ a = Neg(x) m = ReduceMin(a) b = Sub(a, m) z = Transpose<perm=[0,2,1]>(b) }",
+    "half clip without an end": "(float16[N,8] x) => (float16[N,8] z) <float16 c={16384}, float16 k={30547}> "
+    "{ a = Neg(x) b = Mul(a, k) d = Clip(b, c) z = Mul(d, a) }",
     "x - tanh(x)": "(float[N,8] x) => (float[N,8] z) { t = Tanh(x) z = Sub(x, t) }",
     "sum of a softmax less one": "(float[N,8] x) => (float[N,1] z) <float o={1}, int64[1] k={-1}> "
     "{ t = Softmax(x) u = ReduceSum(t, k) z = Sub(u, o) }",
