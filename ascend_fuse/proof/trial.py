@@ -17,6 +17,7 @@ from ascend_fuse.graph.type import ONNX_OF_DTYPE
 from ascend_fuse.graph.value import ShapeValue
 from ascend_fuse.program.evaluate import dtype_of
 from ascend_fuse.program.program import Extent, Input, Instr, Program, Type
+from ascend_fuse.proof.clip import bounded
 from ascend_fuse.proof.draw import shown_draws
 from ascend_fuse.region.build import Built
 
@@ -170,7 +171,13 @@ class Trial:
 
         Masks of Dropouts are outputs. Numbers are inputs, vectors: what a runtime draws is not asked.
         """
-        nodes, drawn, given = shown_draws([wide_node(n) for n in self.claim.nodes])
+        real = self.claim.built.program.inputs
+        own = [
+            helper.make_tensor_value_info(name, ONNX_OF_DTYPE[line.type.dtype], None)
+            for name, line in zip(self.claim.inputs, real, strict=True)
+        ]
+        wide = map(wide_node, bounded(self.claim.nodes, own, self.claim.opset))
+        nodes, drawn, given = shown_draws(list(wide))
         ins = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in given]
         ins += [
             helper.make_tensor_value_info(name, ONNX_OF_DTYPE[line.type.dtype], None)

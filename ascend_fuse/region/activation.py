@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from ascend_fuse.program.bound import LARGEST
 from ascend_fuse.reason import Miss
 from ascend_fuse.region.build import Handle
 from ascend_fuse.region.lowering import Lowering, unsupported
@@ -36,12 +37,16 @@ def _pow(low: Lowering) -> Miss | None:
 
 
 def _clip(low: Lowering) -> Miss | None:
+    """A bound that is absent is the greatest finite number of the type: an infinity does not pass."""
     out = low.arg(0)
-    for k, (name, attribute) in enumerate((("max", "min"), ("min", "max")), start=1):
+    end = LARGEST.get(out.dtype)
+    for k, (name, attribute, sign) in enumerate((("max", "min", -1), ("min", "max", 1)), start=1):
         if low.has(k):
             out = low.op(name, out, low.arg(k))
         elif low.node.attribute(attribute) is not None:
             out = low.with_literal(name, out, low.number(attribute, 0.0))
+        elif end is not None:
+            out = low.with_literal(name, out, sign * end)
     low.done(out)
     return None
 

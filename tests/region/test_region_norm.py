@@ -72,7 +72,7 @@ FUSED: dict[str, tuple[int, str, str, str]] = {
     "silu": (24, step("Swish"), "elementwise 1 [d0, d1]", "= silu v0"),
     "swiglu": (28, step("SwiGLU", "a, z", ", float[4,6] z"), "elementwise 1 [d0, d1]", "= mul v1, x1"),
     "shrink": (17, step("Shrink <bias = 0.5, lambd = 0.25>"), "elementwise 1 [d0, d1]", "= lt v0, -0.25"),
-    "clip": (17, step("Clip", "a, , z", ", float z"), "elementwise 1 [d0, d1]", "= min v0, x1"),
+    "clip": (17, step("Clip", "a, , z", ", float z"), "elementwise 1 [d0, d1]", "= min v1, x1"),
     "clip-6": (7, step("Clip <min = -0.5, max = 0.5>"), "elementwise 1 [d0, d1]", "= min v1, 0.5"),
     "log-softmax": (17, step("LogSoftmax <axis = -1>"), "rowwise 1 [d0 | d1]", "= log v4"),
     "gelu-tanh": (20, step('Gelu <approximate = "tanh">'), "elementwise 1 [d0, d1]", "= gelu_tanh v0"),
@@ -106,7 +106,36 @@ def test_the_mask_of_no_number_is_true() -> None:
     assert mask.tolist() == [True] * 4
 
 
+ONE_SIDED = {
+    "clip-6": (7, "float", "Clip <min = -1.0> (a)", ""), "clip-6-above": (7, "float", "Clip <max = 1.0> (a)", ""),
+    "clip-6-alone": (7, "float", "Clip (a)", ""), "clip": (13, "float", "Clip (a, c)", "float c = {-1}"),
+    "clip-half": (13, "float16", "Clip (a, , c)", "float16 c = {48128}"), "clip-alone": (13, "float16", "Clip (a)", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_SIDED)
+def test_an_absent_end_of_a_clip_is_the_greatest_number(name: str) -> None:
+    opset, kind, node, held = ONE_SIDED[name]
+    numbers = f" <{held}>" if held else ""
+    graph = f"g ({kind}[2,4] x) => ({kind}[2,4] y){numbers} {{ a = Neg (x)\n y = {node} }}"
+    source = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]> {graph}')
+    (region,) = ascend_fuse.optimize(source, min_gain=0.0).plan.regions
+    dtype = np.float32 if kind == "float" else np.float16
+    x = np.asarray([[np.inf, -np.inf, 0.5, -3], [65504, -65504, 0, 7]], dtype)
+    (found,) = evaluate(parse_program(region.program), [x])
+    assert_equal(run(source, {"x": x}), [found], region.program)
+
+
 REFUSED = (
+    Case(
+        "shape-mismatch", "n", "g (float[N,C,H] x, float[1] w) => (float[N,C,H] y) "
+        "{ a = Relu (x)\n n = BatchNormalization (a, w, w, w, w)\n y = Tanh (n) }",
+        ("float[1] w", "float[8] w"), {"shape": "[1]", "space": "[N, C, H]"}, label="one-value-for-channels",
+    ),
+    Case(
+        "shape-mismatch", "n", channels("InstanceNormalization", 1, "float[N,C,H]"), ("[1] w, float[1] b", "[8] w, float[8] b"),
+        {"shape": "[1]"}, label="one-scale-for-channels",
+    ),
     Case(
         "shape-mismatch", "n", channels("GroupNormalization <num_groups = 3>").replace("[8]", "[8]"),
         ("num_groups = 3", "num_groups = 4"), {}, opset=21, label="groups-that-do-not-divide",
