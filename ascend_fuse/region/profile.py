@@ -249,9 +249,9 @@ class Programs:
         aside = {s.index for chain in chains for s in chain.steps}
         if not laid:
             space.narrow_row()
+        if space.row and not space.lead and (space.turned or joints):
+            space.insert(0)  # the text has an axis in front of the row, which orders and joined shapes name too
         if space.turned and not chains:
-            if not space.lead:  # the text has an axis in front of the row, which orders name too
-                space.insert(0)
             arrange(space, [self._lying(space, name) for name in (*external[len(laid) :], *wanted)])
         builder = Builder(self.view, space, self.values, external, laid)
         for step in sorted(steps, key=lambda s: (not traits[s.index].product, s.index)):

@@ -49,12 +49,13 @@ def norm(node: Node, view: View) -> Trait | Miss:
 
 
 def _per_channel(node: Node, view: View, rank: int) -> Trait | Miss:
-    """The values of each channel, where they lie. One value is no value for many channels: ONNX Runtime refuses it."""
+    """The values of each channel, where they lie. One for many channels, or many for one, does not run."""
     shape = view.type_of(node.inputs[0]).shape or ()
     names = tuple(dict.fromkeys(node.inputs[1:]))
     for name in names:
-        if view.type_of(name).shape == (1,) and shape[1:2] != (1,):
-            return mismatch(f"{shown(shape)} is not known to have the one channel of {name}", (1,), shape)
+        own = view.type_of(name).shape or ()
+        if own != shape[1:2] and 1 in (*own, *shape[1:2]):
+            return mismatch(f"{shown(shape)} is not known to have the channels of {name}", own, shape)
     return Trait(operands(node), shifts=tuple((name, rank - 2) for name in names))
 
 
@@ -104,6 +105,10 @@ def group_norm(node: Node, view: View) -> Trait | Miss:
         return refused(node, "stash_type", "stash_type is not float")
     shifts = tuple((name, rank - 2) for name in node.inputs[1:])
     groups, per_group = node.integer("num_groups", 1), view.opset < 21
+    for name in node.inputs[1:]:
+        shape = view.type_of(name).shape or ()
+        if groups == 1 and per_group and shape != (1,):
+            return mismatch(f"{name} is not known to have one value for the one group", shape, (groups,))
     return Trait(operands(node), rank - 2, reduces=True, shifts=shifts, groups=groups, per_group=per_group)
 
 

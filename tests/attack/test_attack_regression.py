@@ -47,6 +47,8 @@ BODIES = {
     "{ a = Neg(x) h = Hardmax<axis=-1>(a) z = Concat<axis=-1>(a, h) }",
     "a number beside a transpose": "(float[3,N,4] x) => (float[1,1,1] m, float[3,4,N] z) "
     "{ a = Neg(x) m = ReduceMin(a) b = Sub(a, m) z = Transpose<perm=[0,2,1]>(b) }",
+    "a number of all axes, joined": "(float[8,5,N] x, float[1,2,1] p) => (float[1,3,1] z) "
+    "{ a = ReduceMax(x) z = Concat<axis=1>(a, p) }",
     "half clip without an end": "(float16[N,8] x) => (float16[N,8] z) <float16 c={16384}, float16 k={30547}> "
     "{ a = Neg(x) b = Mul(a, k) d = Clip(b, c) z = Mul(d, a) }",
     "x - tanh(x)": "(float[N,8] x) => (float[N,8] z) { t = Tanh(x) z = Sub(x, t) }",

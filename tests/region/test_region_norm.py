@@ -133,6 +133,10 @@ REFUSED = (
         ("float[1] w", "float[8] w"), {"shape": "[1]", "space": "[N, C, H]"}, label="one-value-for-channels",
     ),
     Case(
+        "shape-mismatch", "n", channels("GroupNormalization <num_groups = 1>", 1).replace("[1]", "[S]"), ("[S] w, float[S]", "[1] w, float[1]"),
+        {"shape": "[S]"}, opset=18, label="unknown-scales-for-a-group",
+    ),
+    Case(
         "shape-mismatch", "n", channels("InstanceNormalization", 1, "float[N,C,H]"), ("[1] w, float[1] b", "[8] w, float[8] b"),
         {"shape": "[1]"}, label="one-scale-for-channels",
     ),
