@@ -21,7 +21,7 @@ def rules_command(
         list[str] | None,
         typer.Argument(
             metavar=f"[CODE | {LINT} [DIR]...]",
-            help=f"Rule to print, glob to list, or `{LINT}` and directories of rule files to check (default: ours).",
+            help=f"Rule or its name to print, glob to list, or `{LINT}` and folders to check (default: our rules).",
             autocompletion=complete.rules,
         ),
     ] = None,
@@ -41,10 +41,10 @@ def rules_command(
         raise UsageError(f"one rule at a time, not {len(rest) + 1}", where="rules", do="give a code or a glob")
     known = load_rules(tuple(rules or ()))
     if not code or any(c in code for c in "*?["):
-        listed = known.choose((code.upper(),), ()) if code else known
+        listed = known.choose((code,), (), "rules") if code else known
         show(rules_page(listed.rules), form)
     else:
-        show(rule_page(known.by_code(code.upper())), form)
+        show(rule_page(known.by_code(code)), form)
 
 
 def _lint(folders: list[Path], form: Format) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ascend_fuse.report.explanation import Filter
 
 RULE = re.compile(r"[A-Za-z]{2,8}([0-9]{3}|[0-9]*[*?][0-9*?]*)")  # a code or a glob of codes
+WORD = re.compile(r"[A-Za-z0-9-]+")  # as rules are named; a file has a dot or a slash
+CLOSE = 0.8  # how much alike a word and a reason are that is mistyped
 PLANNING = [n for n in SETTINGS if n not in ("weights", "verify", "jobs", "scheduler", "cache", "cache_dir")]
 
 
@@ -35,7 +37,7 @@ def explain_command(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|CODE", help="ONNX file, rule code or reason code.", autocompletion=complete.codes
+            metavar="MODEL|CODE", help="ONNX file, a rule's code or name, or a reason.", autocompletion=complete.codes
         ),
     ],
     node: Annotated[
@@ -69,19 +71,21 @@ def explain_command(
     the gain is made of and how far assumed figures may be off; in .md and .html also as bars.
     A fused model is planned anew from its original graph. Nothing is written but reports.
     """
-    is_rule = RULE.fullmatch(what) is not None
+    is_rule = RULE.fullmatch(what) is not None or _is_name(what, config.settings)
     # a word near to a code is a code mistyped, unless there is such a file
-    is_code = is_rule or bool(get_close_matches(what.lower(), CODES, 1, 0.8))
+    is_code = is_rule or bool(get_close_matches(what.lower(), CODES, 1, CLOSE))
     if not is_code or Path(what).exists():
         from ascend_fuse.report.render import format_of
 
         for path in report or ():
             format_of(path)
+        from ascend_fuse.report.advice import check_code
         from ascend_fuse.report.explanation import Filter
 
-        wanted = Filter(tuple(node or ()), rule.upper(), code)
+        wanted = Filter(tuple(node or ()), _rule(rule, config.settings), code)
+        if code:
+            check_code(code)
         if sweep:
-            _check_filter(wanted, config.settings)
             sweep_model(Path(what), sweep, wanted, report or (), form, config)
         else:
             _model(Path(what), wanted, report or (), form, config)
@@ -103,6 +107,21 @@ def explain_command(
     show(reason_page(what.lower()), form)
 
 
+def _is_name(what: str, settings: Settings) -> bool:
+    """Whether a word that is no file names a rule. Raises UsageError where it is near to a code or a name."""
+    from ascend_fuse.rule.load import load_rules
+
+    if what in CODES or RULE.fullmatch(what) or not WORD.fullmatch(what) or Path(what).exists():
+        return False
+    known = load_rules([Path(r) for r in settings.rules])
+    if any(r.name == what.lower() for r in known.rules):
+        return True
+    if not get_close_matches(what.lower(), CODES, 1, CLOSE) and (near := known.near(what)):
+        do = f"did you mean {', '.join((*near, *get_close_matches(what.lower(), CODES, 3, 0.6)))}?"
+        raise UsageError("no file, rule or reason is called so", where=what, do=do)
+    return False
+
+
 def _model(model: Path, wanted: Filter, reports: Sequence[Path], form: Format, config: Config) -> None:
     from ascend_fuse.detail import explained
     from ascend_fuse.graph.save import write_texts
@@ -112,7 +131,6 @@ def _model(model: Path, wanted: Filter, reports: Sequence[Path], form: Format, c
     from ascend_fuse.report.render import format_of, render_page, show
     from ascend_fuse.task import Task, carry_out, check
 
-    _check_filter(wanted, config.settings)
     task = Task(config.settings, deliver_to(model, config.settings, None), strict=config.strict_sizes(), anew=True)
     writing = replace(task.delivery, reports=tuple(reports))
     check(replace(task, delivery=writing))
@@ -139,12 +157,12 @@ def _others(model: Path, done: ModelProto) -> dict[str, str]:
     return names | {node_label(n): kept for s in scopes(done) for n in s.graph.node}
 
 
-def _check_filter(wanted: Filter, settings: Settings) -> None:
-    """Raises UsageError for a code or glob that no rule matches, and for a reason that nothing has."""
-    from ascend_fuse.report.advice import check_code
+def _rule(entry: str, settings: Settings) -> str:
+    """The code or glob of --rule, a name's code. Raises UsageError when no rule matches."""
     from ascend_fuse.rule.load import load_rules
 
-    if wanted.rule:
-        load_rules([Path(r) for r in settings.rules]).choose((wanted.rule,), (), "--rule")
-    if wanted.code:
-        check_code(wanted.code)
+    if not entry:
+        return ""
+    known = load_rules([Path(r) for r in settings.rules])
+    known.choose((entry,), (), "--rule")
+    return next((r.code for r in known.rules if r.name == entry.lower()), entry.upper())

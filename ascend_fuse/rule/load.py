@@ -95,12 +95,11 @@ class RuleSet:
     rules: tuple[Rule, ...]
     dropped: tuple[Rule, ...] = ()
 
-    def by_code(self, code: str) -> Rule:
-        """The rule of that code. Raises UsageError with the near codes."""
-        for rule in self.rules:
-            if rule.code == code:
-                return rule
-        raise self._unknown(code)
+    def by_code(self, entry: str) -> Rule:
+        """The rule of that code or name, in any case. Raises UsageError with the near ones."""
+        if found := [r for r in self.rules if r.code == entry.upper() or r.name == entry.lower()]:
+            return found[0]
+        raise self._unknown(entry)
 
     def choose(self, select: Sequence[str], ignore: Sequence[str], option: str = "--select") -> RuleSet:
         """The rules that match `select` (all when empty) and not `ignore`: codes or globs (`AF3*`) in any case, names.
@@ -118,9 +117,13 @@ class RuleSet:
             raise UsageError("every rule that --select gives is ignored", where="--ignore", do="leave one of them out")
         return RuleSet(kept, (*self.dropped, *(r for r in self.rules if r not in kept)))
 
+    def near(self, entry: str) -> list[str]:
+        """The codes that an entry may be meant for, or else the names."""
+        codes = difflib.get_close_matches(entry.upper(), [r.code for r in self.rules], 3, 0.5)
+        return codes or difflib.get_close_matches(entry.lower(), [r.name for r in self.rules], 3, 0.5)
+
     def _unknown(self, code: str, option: str = "") -> UsageError:
-        near = difflib.get_close_matches(code.upper(), [r.code for r in self.rules], 3, 0.5)
-        do = f"did you mean {', '.join(near)}?" if near else "see `ascend-fuse rules`"
+        do = f"did you mean {', '.join(near)}?" if (near := self.near(code)) else "see `ascend-fuse rules`"
         if option and "," in code:
             do = f"give the option once for each rule: {' '.join(f'{option} {c.strip()}' for c in code.split(','))}"
         return UsageError(f"no rule {code!r}", where=option, do=do)

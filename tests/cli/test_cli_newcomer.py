@@ -34,6 +34,12 @@ def told(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> str:
         (["config", "show", "--soc", "Ascend000"], "--soc: unknown SoC 'Ascend000'"),
         (["config", "show", "--ignore", "AF999"], "--ignore: no rule 'AF999'"),
         (["config", "show", "--rules", "absent"], "absent: not a directory of rules"),
+        (["config", "show", "--select", "layernorm"], "no rule 'layernorm'; did you mean layer-norm,"),
+        (["rules", "MatMul-epilog"], "no rule 'MatMul-epilog'; did you mean matmul-epilogue,"),
+        (["rules", "zz*"], "rules: no rule 'zz*'"),
+        (["explain", "AF40"], "AF40: no file, rule or reason is called so; did you mean AF40"),
+        (["explain", "layernorm"], "layernorm: no file, rule or reason is called so; did you mean layer-norm,"),
+        (["explain", "m.onnx", "--rule", "layernorm"], "--rule: no rule 'layernorm'; did you mean layer-norm,"),
         (["config", "show", "--min-gain", "1.5"], "--min-gain: cannot be 1.5; give a number from 0 to 1"),
     ],
 )
@@ -49,6 +55,28 @@ def test_a_mistake_is_one_line_that_says_what_to_do(
 def test_a_rule_is_selected_by_its_name(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert app_main(["optimize", str(chain), "--select", "elementwise-chain", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["regions"][0]["rules"] == ["AF101"]
+
+
+@pytest.mark.parametrize("command", ["rules", "explain"])
+def test_a_rule_is_printed_by_its_name(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app_main([command, "MatMul-Epilogue"]) == 0
+    assert capsys.readouterr().out.startswith("AF401 matmul-epilogue\n")
+
+
+def test_a_model_is_explained_by_the_name_of_a_rule(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rule in ("AF101", "Elementwise-Chain"):
+        assert app_main(["explain", str(chain), "--rule", rule, "--format", "json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert (document["rule"], [r["rules"] for r in document["regions"]]) == ("AF101", [["AF101"]])
+
+
+def test_a_file_is_explained_before_a_rule_of_its_name(
+    chain: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(chain.parent)
+    chain.rename("softmax")
+    assert app_main(["explain", "softmax"]) == 0
+    assert capsys.readouterr().out.startswith("ascend-fuse: explanation\nsoftmax: 3 nodes")
 
 
 @pytest.mark.parametrize(("what", "says"), [("AF3*", "AF301"), ("af30?", "AF305"), ("OWN-KERNEL", "own-kernel")])

@@ -74,7 +74,7 @@ def test_outputs_that_are_no_file(
 
 
 def test_the_option_that_is_wrong_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--rule: no rule 'AF9ZZ'" in said(capsys, 2, "explain", "m.onnx", "--rule", "af9zz")
+    assert "--rule: no rule 'af9zz'" in said(capsys, 2, "explain", "m.onnx", "--rule", "af9zz")
 
 
 @pytest.mark.parametrize("order", [("a.onnx", "b.onnx"), ("b.onnx", "a.onnx")], ids=["second", "first"])
