@@ -76,6 +76,31 @@ def _pairs(parts: Sequence[Part]) -> list[tuple[_engine.Program, list[int]]]:
     return [_bound(p) for p in parts]
 
 
+# Asked of the engine, which knows; in the order in which a reader looks for them.
+_DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "i8": "int8", "i16": "int16", "i32": "int32"}
+_SUM = "elementwise 1 [d0]\nx0: {0}[d0] = in\nv0: {0}[d0] = add x0, x0\nout v0"
+_PRODUCT = """matmul 1 [d0 | d1]
+x0: {0}[d0 | d2] = left
+x1: {0}[d2 | d1] = right
+v0: {1}[d0 | d1] = matmul x0, x1
+out v0"""
+
+
+def cube_dtypes(soc: _engine.Soc) -> tuple[str, ...]:
+    """What the chip's cube multiplies, as ONNX calls the types."""
+    texts = {_DTYPES[t]: _PRODUCT.format(t, "i32" if t == "i8" else t) for t in ("f16", "bf16", "f32", "i8")}
+    return _run(texts, [16, 16, 16], soc)
+
+
+def vector_dtypes(soc: _engine.Soc) -> tuple[str, ...]:
+    """What the chip's vector unit adds, as ONNX calls the types."""
+    return _run({name: _SUM.format(t) for t, name in _DTYPES.items() if t != "i8"}, [16], soc)
+
+
+def _run(texts: Mapping[str, str], sizes: list[int], soc: _engine.Soc) -> tuple[str, ...]:
+    return tuple(name for name, text in texts.items() if _engine.unsupported(_parsed(text), sizes, soc) is None)
+
+
 @contextmanager
 def _known_sizes() -> Generator[None]:
     """Raises UsageError for sizes that the engine does not count."""

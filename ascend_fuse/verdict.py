@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from ascend_fuse import _engine
 from ascend_fuse.candidate import Candidate
-from ascend_fuse.engine import is_product
+from ascend_fuse.engine import cube_dtypes, is_product
 from ascend_fuse.estimate import Estimate
 from ascend_fuse.plan import Figures, ProductTiling, Tiling, Totals
 from ascend_fuse.reason import Figure, Miss
 from ascend_fuse.region.build import Built
 
 LACKING = {"dtype-unsupported": "dtype", "op-unsupported": "op"}  # figures of what no kernel runs
+IN_CUBE = " in the cube of "  # where the engine lacks a type for products, not for what is behind them
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,14 @@ def _lies_across(built: Built, code: str, message: str) -> Miss:
 def unsupported(estimate: Estimate, built: Built) -> Miss | None:
     """Why no kernel of the chip runs the program, whatever it costs."""
     found = estimate.engine.unsupported(estimate.part(built))
-    return None if found is None else Miss(*found, -1, _lacking(*found))
+    if found is None:
+        return None
+    code, message = found
+    figures = _lacking(code, message)
+    if IN_CUBE in message:
+        takes = cube_dtypes(estimate.engine.soc)
+        message += f", which multiplies {' and '.join(takes)}: export in {takes[0]}" if takes else ""
+    return Miss(code, message, -1, figures)
 
 
 def _lacking(code: str, message: str) -> dict[str, Figure]:

@@ -23,9 +23,9 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "a computed operand, gives a form that the table holds."
         ),
         "dtype-unsupported": (
-            "Export the model in float16 or float32, or plan for a chip that computes in the type "
-            "(`ascend-fuse soc` lists what each can). Where the type is unknown, the reason names the node that makes "
-            "it so."
+            "Export the model in a type that the chip computes in, or plan for a chip that computes in this one: "
+            "`ascend-fuse soc NAME` lists what its cube multiplies and what its vector unit adds. Where the type is "
+            "unknown, the reason names the node that makes it so."
         ),
         "shape-unknown": (
             "Give the size by --dim, run shape inference before, or export with fixed sizes on the axis that the "

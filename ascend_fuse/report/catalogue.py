@@ -88,7 +88,10 @@ def rule_page(rule: Rule) -> Page:
 
 
 def _figures(chip: Soc) -> dict[str, int | float | str | bool]:
+    from ascend_fuse.engine import cube_dtypes, vector_dtypes
+
     return {
+        "cube_dtypes": ", ".join(cube_dtypes(chip)), "vector_dtypes": ", ".join(vector_dtypes(chip)),
         "family": chip.family, "npu_arch": chip.npu_arch,
         "cube_and_vector": chip.cube_vector_combine or "one core",
         "ai_cores": chip.ai_cores, "cube_cores": chip.cube_cores, "vector_cores": chip.vector_cores,
@@ -131,6 +134,9 @@ def soc_page(chip: Soc) -> Page:
     known = _figures(chip)
     rows = tuple((key, _shown(value)) for key, value in known.items())
     table = Table(("figure", "value"), rows, frozenset({"value"}))
-    line = "hbm_bytes_per_s is frequency times AI cores times bytes per cycle; 0 where the source does not say."
+    line = (
+        "hbm_bytes_per_s is frequency times AI cores times bytes per cycle; 0 where the source does not say. "
+        "cube_dtypes are what products take, vector_dtypes what sums take; casts read and write more types."
+    )
     document = {"schema": SOC_SCHEMA, "chips": {chip.name: known}}
     return Page(f"ascend-fuse: {chip.name}", (Section("", (line,), table),), document)

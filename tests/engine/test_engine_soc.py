@@ -6,6 +6,7 @@ import pytest
 from engine_program import INI
 
 from ascend_fuse import _engine
+from ascend_fuse.engine import cube_dtypes, vector_dtypes
 
 
 def records() -> list[dict[str, str]]:
@@ -122,3 +123,18 @@ def test_no_cost_is_free() -> None:
     rows = list(csv.DictReader(lines))
     assert all(float(row["k"]) > 0 and float(row["b"]) > 0 for row in rows)
     assert all(row["note"] for row in rows if row["basis"] == "assumed")
+
+
+@pytest.mark.parametrize(
+    ("chip", "cube", "lacking"),
+    [
+        ("Ascend910B3", ("float16", "bfloat16", "float32", "int8"), ()),
+        ("Ascend310P3", ("float16", "int8"), ("bfloat16",)),
+        ("Ascend910A", ("float16", "int8"), ("bfloat16", "int16")),
+    ],
+)
+def test_the_types_that_cube_and_vector_unit_take(chip: str, cube: tuple[str, ...], lacking: tuple[str, ...]) -> None:
+    soc = _engine.soc(chip)
+    assert cube_dtypes(soc) == cube
+    added = ("float16", "bfloat16", "float32", "int16", "int32")
+    assert vector_dtypes(soc) == tuple(t for t in added if t not in lacking)

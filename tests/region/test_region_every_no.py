@@ -144,7 +144,7 @@ SENTENCES = {
     "attribute-unsupported-product": "MatMul of a vector",
     "dtype-unsupported-no-type-of-ours": "Relu on f64",
     "dtype-unsupported-not-on-this-chip": "bf16 on Ascend310P3",
-    "dtype-unsupported-product": "f32 in the cube of Ascend910A",
+    "dtype-unsupported-product": "f32 in the cube of Ascend910A, which multiplies float16 and int8: export in float16",
     "dtype-unsupported-product-of-doubles": "MatMul on f64",
     "shape-unknown": "the wanted shape is not known",
     "shape-mismatch": "z is narrower than the region",
