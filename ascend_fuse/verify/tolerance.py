@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ascend_fuse.error import UsageError
 
@@ -37,5 +38,5 @@ class Tolerance:
             within = np.abs(x - y) <= self.absolute + self.relative * np.abs(x)
         # infinities are within a tolerance of nothing but themselves, NaN of NaN
         alike = (x == y) | (np.isnan(x) & np.isnan(y))
-        finite = np.isfinite(x) & np.isfinite(y)
-        return int(np.count_nonzero(~(within & finite | alike & ~finite)))
+        close: npt.NDArray[np.bool_] = np.where(np.isfinite(x) & np.isfinite(y), within, alike)
+        return int(np.count_nonzero(~close))
