@@ -103,11 +103,13 @@ class Config:
         """An error about an option's value, with the place that gave it: `ascend-fuse.toml:3`, not `--soc`."""
         values = {"soc": (self.settings.soc,), "rules": self.settings.rules, "profile": (self.settings.profile,)}
         values["cache_dir"] = (self.settings.cache_dir,)
-        name = next((n for n in OPTIONS if error.where in (flag(n), *values.get(n, ()))), "")
-        origin = self.origin(name)
-        if origin == DEFAULT or origin.startswith("--"):
+        name = next((n for n in OPTIONS if error.where in (n, flag(n), *values.get(n, ()))), "")
+        origin, said = self.origin(name), error.where in (name, flag(name))
+        if not name:
             return error
-        what = error.what if error.where.startswith("--") else f"{error.where}: {error.what}"
+        if origin == DEFAULT or origin.startswith("--"):
+            return type(error)(error.what, where=flag(name), do=error.do) if said else error
+        what = error.what if said else f"{error.where}: {error.what}"
         return type(error)(what, where=f"{origin}: {name}", do=error.do)
 
     def strict_sizes(self) -> frozenset[str]:

@@ -44,7 +44,7 @@ def load_soc(name: str) -> _engine.Soc:
     try:
         return _engine.soc(known.get(name.casefold(), name))
     except ValueError as e:
-        raise SocError(str(e), where="--soc", do="`ascend-fuse soc` lists the chips; a path ends in .ini") from e
+        raise SocError(str(e), where="soc", do="`ascend-fuse soc` lists the chips; a path ends in .ini") from e
 
 
 def bounds(**values: float) -> _engine.Bounds:
@@ -109,7 +109,7 @@ def _known_sizes() -> Generator[None]:
     except ValueError as e:
         if "2^48" not in str(e):
             raise
-        raise UsageError(f"the sizes are too large: {e}", where="--dim", do="give smaller ones") from e
+        raise UsageError(f"the sizes are too large: {e}", where="dims", do="give smaller ones") from e
 
 
 @dataclass(slots=True)

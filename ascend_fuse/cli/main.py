@@ -109,7 +109,7 @@ def _misused(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
     else:
-        what = str(error.format_message()).rstrip(".")
+        what = str(error.format_message()).rstrip(".").replace(": Value error, ", ": ")  # pydantic's, in some versions
         command = error.ctx.command_path if getattr(error, "ctx", None) else "ascend-fuse"
         say(f"error: {what[:1].lower()}{what[1:]}; see `{command} --help`")
     return EXIT_USAGE

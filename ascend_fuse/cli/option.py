@@ -86,6 +86,15 @@ ConfigOption = Annotated[
 ]
 
 
+def _share(text: str) -> float:
+    """A share of one, as a number or in percents. Raises UsageError."""
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError as e:
+        do = "give a number from 0 to 1, or percents such as 5%"
+        raise UsageError(f"cannot be {text!r}", where="--min-gain", do=do) from e
+
+
 def _option(kind: object, name: str, text: str, default: str, **more: Any) -> object:
     """An option that is None when it is not given, since a file or variable may give it; `default` is for the help."""
     told = f"{text}  [default: {default}]" if default else text
@@ -110,7 +119,9 @@ SETTINGS: dict[str, object] = {
     ),
     "rules": RulesOption,
     "launch_us": _option(float, "--launch-us", "Cost of one launch.", "10", metavar="US"),
-    "min_gain": _option(float, "--min-gain", "Least share of time a fusion must save.", "0.03", metavar="SHARE"),
+    "min_gain": _option(
+        float, "--min-gain", "Least share of time a fusion must save.", "0.03", metavar="SHARE|%", parser=_share
+    ),
     "min_gain_us": _option(float, "--min-gain-us", "Least time a fusion must save.", "1", metavar="US"),
     "ub_reserve": _option(float, "--ub-reserve", "Share of the UB left unused.", "0", metavar="SHARE"),
     "l1_reserve": _option(float, "--l1-reserve", "Share of L1 left unused.", "0", metavar="SHARE"),

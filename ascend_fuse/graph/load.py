@@ -71,9 +71,9 @@ def _likely(data: bytes) -> str:
     """What a file that begins like none that is known may be, and what to do."""
     if not data:
         return "the file is empty: export or copy it again"
-    begin = data[:4096]
-    if begin.isascii() and all(c >= 32 or c in b"\t\n\r\f" for c in begin):
-        return "it is text: give the file that the exporter wrote"
+    begin = data[:4096].decode("utf-8", "replace").rstrip("\ufffd")  # a character may be cut
+    if all(c >= " " or c in "\t\n\r\f" for c in begin) and not {"\ufffd", "\x7f"}.intersection(begin):
+        return "it is text, not ONNX: give the file that the exporter wrote"
     return "the file is truncated, nested more than 100 levels deep, or not ONNX: export or copy it again"
 
 

@@ -101,20 +101,19 @@ class RuleSet:
             return found[0]
         raise self._unknown(entry)
 
-    def choose(self, select: Sequence[str], ignore: Sequence[str], option: str = "--select") -> RuleSet:
+    def choose(self, select: Sequence[str], ignore: Sequence[str], option: str = "select") -> RuleSet:
         """The rules that match `select` (all when empty) and not `ignore`: codes or globs (`AF3*`) in any case, names.
 
         Raises UsageError on an entry that matches no rule, and when `ignore` takes all that `select` gives; `option`
         is where `select` comes from.
         """
-        for place, entries in ((option, select), ("--ignore", ignore)):
-            for entry in entries:
-                if not any(_chooses(entry, r) for r in self.rules):
-                    raise self._unknown(entry, place)
+        for place, entries in ((option, select), ("ignore", ignore)):
+            if unknown := [e for e in entries if not any(_chooses(e, r) for r in self.rules)]:
+                raise self._unknown(unknown[0], place)
         selected = [r for r in self.rules if not select or any(_chooses(s, r) for s in select)]
         kept = tuple(r for r in selected if not any(_chooses(i, r) for i in ignore))
         if select and not kept:
-            raise UsageError("every rule that --select gives is ignored", where="--ignore", do="leave one of them out")
+            raise UsageError("every rule that is selected is ignored", where="ignore", do="leave one of them out")
         return RuleSet(kept, (*self.dropped, *(r for r in self.rules if r not in kept)))
 
     def near(self, entry: str) -> list[str]:
@@ -125,7 +124,8 @@ class RuleSet:
     def _unknown(self, code: str, option: str = "") -> UsageError:
         do = f"did you mean {', '.join(near)}?" if (near := self.near(code)) else "see `ascend-fuse rules`"
         if option and "," in code:
-            do = f"give the option once for each rule: {' '.join(f'{option} {c.strip()}' for c in code.split(','))}"
+            each = " ".join(f"--{option.removeprefix('--')} {c.strip()}" for c in code.split(","))
+            do = f"give the option once for each rule: {each}"
         return UsageError(f"no rule {code!r}", where=option, do=do)
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,10 @@ def told(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> str:
         (["optimize", "m", "--launch-us", "-3"], "error: --launch-us: cannot be -3.0; give a number from 0 to 1000"),
         (["optimize", "m", "--select", "AF101,AF302"], "give the option once for each rule: --select AF101 --select"),
         (["optimize", "m", "--select", "MatMul"], "--select: no rule 'MatMul'"),
-        (["optimize", "m", "--select", "AF101", "--ignore", "AF1*"], "every rule that --select gives is ignored"),
+        (
+            ["optimize", "m", "--select", "AF101", "--ignore", "AF1*"],
+            "--ignore: every rule that is selected is ignored",
+        ),
         (["config", "show", "--soc", "Ascend000"], "--soc: unknown SoC 'Ascend000'"),
         (["config", "show", "--ignore", "AF999"], "--ignore: no rule 'AF999'"),
         (["config", "show", "--rules", "absent"], "absent: not a directory of rules"),
@@ -40,6 +44,8 @@ def told(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> str:
         (["explain", "AF40"], "AF40: no file, rule or reason is called so; did you mean AF40"),
         (["explain", "layernorm"], "layernorm: no file, rule or reason is called so; did you mean layer-norm,"),
         (["explain", "m.onnx", "--rule", "layernorm"], "--rule: no rule 'layernorm'; did you mean layer-norm,"),
+        (["optimize", "m", "--verify=kernel"], "'--verify': 'kernel' is not one of 'no', 'cpu', 'kernels'; see"),
+        (["config", "show", "--min-gain", "x%"], "cannot be 'x%'; give a number from 0 to 1, or percents such as 5%"),
         (["config", "show", "--min-gain", "1.5"], "--min-gain: cannot be 1.5; give a number from 0 to 1"),
     ],
 )
@@ -50,6 +56,27 @@ def test_a_mistake_is_one_line_that_says_what_to_do(
     assert err.startswith("ascend-fuse: error: ")
     assert err.count("\n") == 1
     assert says in err
+
+
+def test_a_share_is_a_number_or_percents(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("0.05", "5%"):
+        assert app_main(["config", "show", "--min-gain", text, "--format", "json"]) == 0
+        shown = {o["option"]: o["value"] for o in json.loads(capsys.readouterr().out)["options"]}
+        assert shown["min_gain"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"soc": "Ascend000"}, "soc: unknown SoC"),
+        ({"dims": {"q": 3}}, "dims: no size is called 'q'"),
+        ({"select": "AF999"}, "select: no rule 'AF999'"),
+        ({"ignore": "AF999"}, "ignore: no rule 'AF999'"),
+    ],
+)
+def test_python_is_told_parameters_not_flags(chain: Path, more: dict[str, Any], says: str) -> None:
+    with pytest.raises(ascend_fuse.UsageError, match=f"^{says}"):
+        ascend_fuse.optimize(chain, **more)
 
 
 def test_a_rule_is_selected_by_its_name(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:

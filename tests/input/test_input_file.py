@@ -29,7 +29,8 @@ def zipped() -> bytes:
     ("data", "words"),
     [
         (b"", "no model in the file; the file is empty"),
-        (b"this is no model\n", "it is text: give the file that the exporter wrote"),
+        (b"this is no model\n", "it is text, not ONNX: give the file that the exporter wrote"),
+        ("# Übersicht\n\nFür jeden … ".encode() * 300, "it is text, not ONNX: give the file that the exporter wrote"),
         (b"\n\n", "cannot parse"),
         (bytes(100), "cannot parse"),
         (b"\xff" * 100, "cannot parse the model; the file is truncated"),
