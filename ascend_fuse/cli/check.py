@@ -58,6 +58,8 @@ def check_command(
         silence(sys.stdout)
     for line in (*checked.failures, *checked.errors):
         say(f"error: {line}")
+    for name in checked.unknown_sizes:
+        say(f"note: {config.origin(f'dims.{name}')}: none of the models has a size {name!r}")
     if update_baseline and checked.updated is None:
         say("note: the baseline is not written: a model could not be planned")
     tell_ci(lambda: page)

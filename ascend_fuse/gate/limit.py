@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ascend_fuse.config import Gates
 from ascend_fuse.growth import Growth
-from ascend_fuse.plan import Plan
+from ascend_fuse.plan import NearMiss, Plan
 
 # Reasons of nodes that no kernel of ours runs in any company: what surrounds them does not matter.
 BEYOND = frozenset({"own-kernel", "op-unsupported", "dtype-unsupported", "quantised", "function-opset", "not-provable"})
+NAMED = 3  # nodes that a gate which fails names
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,20 @@ def unfused(plan: Plan) -> int:
 
     A node with any reason of `BEYOND` is not among them.
     """
+    return sum(m.cost.launches for m in _left(plan))
+
+
+def _left(plan: Plan) -> list[NearMiss]:
     beyond = {(m.graph, m.node) for m in plan.misses if m.miss.code in BEYOND}
-    costs = {(m.graph, m.node): m.cost.launches for m in plan.misses}
-    return sum(launches for place, launches in costs.items() if place not in beyond)
+    found = {(m.graph, m.node): m for m in plan.misses if m.cost.launches}
+    return [m for place, m in found.items() if place not in beyond]
+
+
+def _first(plan: Plan) -> str:
+    """The first nodes of those launches, and how many nodes more."""
+    names = [f"{m.graph}: {m.name}" if m.graph else m.name for m in _left(plan)]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f": {', '.join(names[:NAMED])}{more}"
 
 
 def gain_percent(plan: Plan) -> float:
@@ -49,7 +61,8 @@ def judge(gates: Gates, plan: Plan, growth: Growth) -> Iterator[Judgement]:
         yield _counted("max-launches", most, launches, "launch", launches <= most)
     if (most := gates.max_unfused) is not None:
         left = unfused(plan)
-        yield _counted("max-unfused", most, left, "unfused launch", left <= most)
+        judged = _counted("max-unfused", most, left, "unfused launch", left <= most)
+        yield judged if judged.ok else replace(judged, message=judged.message + _first(plan))
     if (share := gates.max_growth) is not None:
         by, sizes = growth.percent, f"{growth.before_bytes:,} to {growth.after_bytes:,} bytes"
         yield _percent("max-growth", share, by, f"grows by {by:.4g} %, from {sizes}", by <= share)
@@ -69,4 +82,4 @@ def _percent(gate: str, limit: float, value: float, told: str, ok: bool) -> Judg
 
 
 def _bound(gate: str) -> str:
-    return "at least" if gate.startswith("min") else "at most"
+    return "wanted at least" if gate.startswith("min") else "wanted at most"

@@ -48,6 +48,7 @@ class Checked:
     gone: tuple[str, ...] = ()
     updated: Path | None = None  # the baseline, where it was written
     exit_zero: bool = False
+    unknown_sizes: tuple[str, ...] = ()  # given, but not by a flag, and of none of the models
 
     @property
     def failures(self) -> tuple[str, ...]:

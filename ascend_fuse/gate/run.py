@@ -43,8 +43,8 @@ def check(
     """Plan each model, and every *.onnx under folders, as `optimize` would, and hold it against the gates.
 
     No model is written. `update_baseline` makes the baseline `gates.expect` what is found now, unless a model could
-    not be planned. `strict`: the sizes that a single model has to have, None for all of `settings.dims`. With `shard`
-    it is that part of the models.
+    not be planned. `strict`: the sizes that a model has to have, one at least of several, None for all of
+    `settings.dims`. With `shard` it is that part of the models.
     Raises UsageError for what can be refused before anything runs, such as a baseline that is not there.
     """
     settings, gates = replace(settings or Settings(), verify=False), gates or Gates()
@@ -54,8 +54,8 @@ def check(
     if settings.profile and len(sources) > 1:
         raise UsageError("a profile is of one model", where="--profile", do="give the models one by one")
     mine, whole = _part(sources, shard)
-    strict = strict if len(sources) == 1 else frozenset()
-    tasks = [_task(source, settings, files, strict) for source in mine]
+    wanted = strict if len(sources) == 1 else frozenset[str]()
+    tasks = [_task(source, settings, files, wanted) for source in mine]
     baseline = _baseline(gates, update_baseline, [*sources, *files])
     ready = prepare(settings)
     outcomes, interrupted = run_all([(task,) for task in tasks], settings, ready, progress or _silent)
@@ -63,8 +63,10 @@ def check(
     gone = () if baseline is None else baseline.gone(given, sources)
     held = None if update_baseline else baseline
     models = tuple(_judged(o, gates, held) for o in outcomes)
-    batch = Batch(outcomes, interrupted, lacking, whole)
-    checked = Checked(batch, models, gates, () if update_baseline else gone, exit_zero=exit_zero)
+    needed = tuple(n for n in lacking if strict is None or n in strict)
+    batch = Batch(outcomes, interrupted, needed, whole)
+    unknown = tuple(n for n in lacking if n not in needed)
+    checked = Checked(batch, models, gates, () if update_baseline else gone, None, exit_zero, unknown)
     if interrupted:
         return checked
     texts: list[tuple[Path, str]] = []

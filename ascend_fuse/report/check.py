@@ -59,11 +59,11 @@ def _lines(checked: Checked) -> Iterator[str]:
 
 
 def _table(checked: Checked) -> Table | None:
-    rows = [row for m in checked.models for row in _rows(m)]
+    rows = [row for m in checked.models for row in _rows(m, checked)]
     return Table(COLUMNS, tuple(rows)) if rows else None
 
 
-def _rows(m: CheckedModel) -> Iterator[tuple[str, ...]]:
+def _rows(m: CheckedModel, checked: Checked) -> Iterator[tuple[str, ...]]:
     name = str(m.outcome.source)
     for error in (m.outcome.error, m.error):
         if error is not None:
@@ -72,7 +72,9 @@ def _rows(m: CheckedModel) -> Iterator[tuple[str, ...]]:
         yield name, j.gate, "ok" if j.ok else "FAILS", j.message
     if not m.judgements and m.error is None and m.outcome.plan is not None:
         p = m.outcome.plan
-        yield name, "", "", f"{quantity.counted(len(p.regions), 'fusion')}, no gate is set"
+        made = "in the baseline now" if checked.updated is not None else "the baseline is not written"
+        what = made if checked.gates.expect else "no gate is set"
+        yield name, "", "", f"{quantity.counted(len(p.regions), 'fusion')}, {what}"
 
 
 def _findings(m: CheckedModel) -> Iterator[Finding]:

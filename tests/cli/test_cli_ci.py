@@ -54,7 +54,7 @@ def test_errors_are_annotations_on_standard_error(chain: Path, capsys: Caps) -> 
     out, err = capsys.readouterr()
     assert json.loads(out)["ok"] is False
     assert (
-        "::error file=chain.onnx,title=ascend-fuse%3A min-fusions::min-fusions: 1 fusion, at least 2"
+        "::error file=chain.onnx,title=ascend-fuse%3A min-fusions::min-fusions: 1 fusion, wanted at least 2"
         in err.splitlines()
     )
     (chain.parent / "bad.onnx").write_bytes(b"no model")

@@ -25,15 +25,15 @@ def test_all_gates_of_all_models_are_told(project: Project, capsys: Caps) -> Non
     assert project.check(project.models, *gates, "--report", "r.md") == 1
     out, err = capsys.readouterr()
     assert err.splitlines() == [
-        "ascend-fuse: error: models/a.onnx: max-launches: 4 launches, at most 3",
-        *[line for line in err.splitlines() if "a.onnx: min-gain: gains " in line and line.endswith("at least 90 %")],
-        "ascend-fuse: error: models/deep/b.onnx: min-fusions: 1 fusion, at least 2",
+        "ascend-fuse: error: models/a.onnx: max-launches: 4 launches, wanted at most 3",
+        *[line for line in err.splitlines() if "a.onnx: min-gain: gains " in line and ", wanted at least 90 %" in line],
+        "ascend-fuse: error: models/deep/b.onnx: min-fusions: 1 fusion, wanted at least 2",
         *[line for line in err.splitlines() if "b.onnx: min-gain: gains " in line],
     ]
     assert len(err.splitlines()) == 4
     assert out.count(" ok ") == 6 and out.count("FAILS") == 4
     assert files(project.folder) - before == {project.folder / "r.md"}
-    assert "min-fusions: 1 fusion, at least 2" in (project.folder / "r.md").read_text().replace("\\", "")
+    assert "min-fusions: 1 fusion, wanted at least 2" in (project.folder / "r.md").read_text().replace("\\", "")
 
 
 def test_exit_zero_is_for_gates_alone(project: Project) -> None:
@@ -67,10 +67,27 @@ def test_gates_come_from_file_and_variables_too(
     assert (project.folder / "base.json").is_file()
     monkeypatch.chdir(project.models)  # a path in a file is relative to the file
     assert project.check(project.models / "a.onnx") == 1
-    assert "min-fusions: 2 fusions, at least 5" in capsys.readouterr().err
+    assert "min-fusions: 2 fusions, wanted at least 5" in capsys.readouterr().err
     monkeypatch.setenv("ASCEND_FUSE_CHECK_MIN_FUSIONS", "2")
     assert project.check(project.models / "a.onnx") == 0
     assert project.check(project.models / "a.onnx", "--min-fusions", 3) == 1
+
+
+def test_a_new_baseline_is_no_lack_of_gates(project: Project, capsys: Caps) -> None:
+    assert project.check(project.models, "--expect", "base.json", "--update-baseline") == 0
+    out = capsys.readouterr().out
+    assert "2 fusions, in the baseline now" in out and "no gate is set" not in out
+    assert project.check(project.models) == 0
+    assert "2 fusions, no gate is set" in capsys.readouterr().out
+
+
+def test_a_size_of_a_shared_file_is_no_mistake(project: Project, capsys: Caps) -> None:
+    (project.folder / "ascend-fuse.toml").write_text("[dims]\nframes = 8\n")
+    assert project.check(project.models) == 0
+    err = capsys.readouterr().err
+    assert err.endswith("ascend-fuse.toml:2: none of the models has a size 'frames'\n") and "note: " in err
+    assert project.check(project.models, "--dim", "frames=8") == 2
+    assert "--dim: none of the models has a size 'frames'" in capsys.readouterr().err
 
 
 def test_the_share_of_a_bound_is_no_gate(project: Project, capsys: Caps) -> None:

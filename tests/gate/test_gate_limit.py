@@ -65,6 +65,16 @@ def test_the_launches_that_stay_are_counted_once_and_only_where_a_kernel_exists(
     assert set(CODES) > BEYOND
 
 
+def test_the_launches_that_are_too_many_are_named(result: ascend_fuse.Result) -> None:
+    nodes = [NearMiss("", k, f"n{k}", "Op", Miss("no-gain", "why", k), Totals(1, 1, 1.0)) for k in range(5)]
+    own = NearMiss("", 9, "own", "Op", Miss("own-kernel", "why", 9), Totals(1, 1, 1.0))
+    plan = replace(result.plan, misses=(own, *nodes))
+    (failed,) = judge(Gates(max_unfused=4), plan, Growth(1, 1))
+    assert failed.message == "5 unfused launches, wanted at most 4: n0, n1, n2 and 2 more"
+    (kept,) = judge(Gates(max_unfused=5), plan, Growth(1, 1))
+    assert kept.message == "5 unfused launches, wanted at most 5"
+
+
 def test_growth_is_that_of_the_files(result: ascend_fuse.Result, tmp_path: Path) -> None:
     assert result.growth is not None and result.source is not None and result.path is not None
     assert result.growth == Growth(result.source.stat().st_size, result.path.stat().st_size)

@@ -165,7 +165,7 @@ def test_choose() -> None:
     with pytest.raises(UsageError, match="no rule 'ZZ"):
         rules.choose([], ["ZZ*"])
     assert rules.choose(["softmax-safe", "af301"], []).rules == rules.choose(["AF301", "AF305"], []).rules
-    with pytest.raises(UsageError, match="^ignore: every rule that is selected is ignored"):
+    with pytest.raises(UsageError, match=r"^ignore: every rule that is selected is ignored"):
         rules.choose(["AF301"], ["af3*"])
     assert rules.choose([], ["*"]).rules == ()
 
