@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from codecs import getincrementaldecoder
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -71,10 +72,18 @@ def _likely(data: bytes) -> str:
     """What a file that begins like none that is known may be, and what to do."""
     if not data:
         return "the file is empty: export or copy it again"
-    begin = data[:4096].decode("utf-8", "replace").rstrip("\ufffd")  # a character may be cut
-    if all(c >= " " or c in "\t\n\r\f" for c in begin) and not {"\ufffd", "\x7f"}.intersection(begin):
+    if _is_text(data[:4096]):
         return "it is text, not ONNX: give the file that the exporter wrote"
     return "the file is truncated, nested more than 100 levels deep, or not ONNX: export or copy it again"
+
+
+def _is_text(begin: bytes) -> bool:
+    """Whether bytes, the last character of which may be cut, are UTF-8 without control characters."""
+    try:
+        text = getincrementaldecoder("utf-8")().decode(begin)
+    except UnicodeDecodeError:
+        return False
+    return all(c >= " " or c in "\t\n\r\f" for c in text)
 
 
 def _read(path: Path) -> bytes:
