@@ -25,7 +25,7 @@ from ascend_fuse.graph.function import Functions, inline_functions, left_in_plac
 from ascend_fuse.graph.launch import launches_by_node, launches_by_scope
 from ascend_fuse.graph.load import normalise
 from ascend_fuse.graph.outline import Outline, outline
-from ascend_fuse.graph.scope import Scope, infer, scopes, view_of
+from ascend_fuse.graph.scope import Scope, first_stop, infer, scopes, view_of
 from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.size import Sizes, by_use, check_sizes
 from ascend_fuse.graph.view import View, model_opset
@@ -130,7 +130,9 @@ class Run:
         self.tell("prove", 4, 5)
         prove_structure(before, signature(self.model, self.numbers))
         prove(planned, self.rules)
-        return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
+        return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes + first_stop(
+            inferred
+        )
 
     @collecting_seldom()
     def fuse_by(self, plan: Callable[[Planner], Outcome]) -> int:

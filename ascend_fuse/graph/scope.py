@@ -59,6 +59,13 @@ def infer(model: ModelProto) -> Mapping[str, Inference]:
     return {**nested.found, "": main}
 
 
+def first_stop(inferred: Mapping[str, Inference]) -> tuple[str, ...]:
+    """A note that names the first node of the main graph that onnx infers nothing for, and what it says."""
+    main = inferred[""]
+    found = [said for output, said in main.stopped.items() if not main.types[output].dtype]  # none is declared either
+    return tuple(f"onnx infers no type of {node}, nor of what reads it: {why}" for node, why in found[:1])
+
+
 def view_of(scope: Scope, inference: Inference, overridable: bool) -> View:
     """The view of a scope, with the small constants that it reads from the graphs around it."""
     templates = isinstance(scope.outermost.graph, FunctionProto)

@@ -62,6 +62,7 @@ class Inference:
     ) -> None:
         self.types: dict[str, TensorType] = {}
         self.values: dict[str, ShapeValue] = {}
+        self.stopped: dict[str, tuple[str, str]] = {}  # by output: the node onnx infers nothing for, and why
         self._doubts: dict[str, Doubt] = {}
         self.opset = opset
         self.path = path
@@ -241,7 +242,10 @@ class Inference:
             found = shape_inference.infer_node_outputs(
                 schema, node.proto, types, opset_imports=[helper.make_opsetid("", self.opset)]
             )
-        except (defs.SchemaError, shape_inference.InferenceError, ValidationError, RuntimeError, ValueError):
+        except shape_inference.InferenceError as e:
+            self.stopped[node.outputs[0]] = node.label, " ".join(str(e).split("] ", 1)[-1].split())
+            return None
+        except (defs.SchemaError, ValidationError, RuntimeError, ValueError):
             return None  # an operator that onnx does not know or cannot infer: unknown type, never an error here
         return tuple(UNKNOWN if (t := found.get(o)) is None else self._back(t, names) for o in node.outputs)
 

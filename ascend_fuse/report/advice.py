@@ -28,9 +28,9 @@ ADVICE: Mapping[str, str] = MappingProxyType(
             "unknown, the reason names the node that makes it so."
         ),
         "shape-unknown": (
-            "Give the size by --dim, run shape inference before, or export with fixed sizes on the axis that the "
-            "figures name. A function that is called with several shapes has none: --inline-functions gives each call "
-            "its own."
+            "Give a symbolic size of an input by --dim; without one, mend the node that a note of the report names, or "
+            "export with fixed sizes on the axis that the figures name. A function that is called with several shapes "
+            "has none: --inline-functions gives each call its own."
         ),
         "shape-mismatch": "Nothing to do: the shapes differ, and one kernel covers one iteration space.",
         "axis-not-trailing": (
