@@ -130,9 +130,8 @@ class Run:
         self.tell("prove", 4, 5)
         prove_structure(before, signature(self.model, self.numbers))
         prove(planned, self.rules)
-        return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes + first_stop(
-            inferred
-        )
+        notes += first_stop(inferred)
+        return self._summary(source, cleaned, tuple(r.cleanup for r in redirects), planned), notes
 
     @collecting_seldom()
     def fuse_by(self, plan: Callable[[Planner], Outcome]) -> int:

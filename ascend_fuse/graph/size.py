@@ -83,7 +83,7 @@ def symbols(dims: Iterable[Dim]) -> frozenset[str]:
     return frozenset(s for d in dims if isinstance(d, Sym) for s in d.symbols)
 
 
-def check_sizes(dims: Mapping[str, int], declared: Collection[str], where: str = "dims") -> None:
+def check_sizes(dims: Mapping[str, int], declared: Collection[str], where: str = "--dim") -> None:
     """Raises UsageError for a size that no input declares or that is not positive."""
     for name, size in dims.items():
         if name not in declared:
