@@ -125,7 +125,7 @@ def _close(want: Any, got: Any, bound: float) -> bool:
 
 def _run(model: ModelProto, feed: Values, every: bool) -> Values:
     """The outputs, or every value of the graph with the weights."""
-    wanted = {value.name for value in required_inputs(model)}
+    wanted = {value.name for value in required_inputs(model.graph)}
     feed = {name: value for name, value in feed.items() if name in wanted}
     if not every:
         return Runner(model, "the result").run(feed)
