@@ -25,6 +25,7 @@ from ascend_fuse.verify.exposed import (
     with_outputs,
 )
 from ascend_fuse.verify.feed import Array, Feed, make_feed
+from ascend_fuse.verify.inner_noise import shake_inside
 from ascend_fuse.verify.inputs import read_inputs
 from ascend_fuse.verify.kernel_check import check_node, check_output
 from ascend_fuse.verify.kernel_result import KernelVerification, NodeCheck, OutputCheck, Traffic
@@ -139,11 +140,16 @@ class KernelCheck:
         return tuple(check_output(name, reference[name], found[name], moved[name]) for name in reference)
 
     def _moved(self) -> dict[str, Any]:
-        """The outputs on the CPU with an error of the bound's size, of random sign, in each fused node's values."""
+        """The outputs on the CPU with an error of the bound's size, of random sign, in each fused node's values.
+
+        Values of nodes inside of others move by a share of themselves (`inner_noise`).
+        """
         rng = np.random.default_rng(0)
         noise: dict[str, Array] = {}
         for name, (dtype, bound) in self.errors.items():
             if dtype.kind not in "iub":
                 noise[name] = (bound * rng.choice((-1.0, 1.0), bound.shape)).astype(dtype)
-        runner = Runner(with_noise(self.model, noise), str(self.path), self.path.parent)
+        moved = with_noise(self.model, noise)
+        shake_inside(moved, rng)
+        runner = Runner(moved, str(self.path), self.path.parent)
         return runner.run({**self.feed.values, **{noise_name(n): a for n, a in noise.items()}})

@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import onnx
-from onnx import AttributeProto, NodeProto
+from onnx import NodeProto
 
-
-def subgraphs(node: NodeProto) -> Iterator[onnx.GraphProto]:
-    """The graphs in the node's attributes."""
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield attribute.g
-        elif attribute.type == AttributeProto.GRAPHS:
-            yield from attribute.graphs
+from ascend_fuse.graph.view import subgraphs
 
 
 def walk(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
     """The nodes, each before those inside it."""
     for node in nodes:
         yield node
-        for graph in subgraphs(node):
+        for _, graph in subgraphs(node):
             yield from walk(graph.node)
 
 

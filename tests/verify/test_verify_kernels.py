@@ -114,6 +114,38 @@ def test_where_a_bound_says_nothing_outputs_bear_what_came(tmp_path: Path) -> No
     assert found.outputs[0].allowed < 1e-6
 
 
+LOOP = """
+<ir_version: 8, opset_import: ["" : 17]>
+looped (float[N, 16] x) => (float[N, 16] y) {
+    n = Constant <value_int = 3> ()
+    c = Constant <value = bool {1}> ()
+    a = Abs (x)
+    y = Loop (n, c, x) <body = b (int64 i, bool k, float[N, 16] s) => (bool k2, float[N, 16] s2) {
+        k2 = Identity (k) t = Add (s, a) u = Mul (t, a) s2 = Sigmoid (u)
+    }>
+}
+"""
+
+
+def test_a_fused_node_of_a_body_may_err_as_others_do(tmp_path: Path) -> None:
+    path = written(LOOP, tmp_path)
+    found = verify_kernels(path, fused(path), prepare(Settings()), {"N": 13})
+    assert not found.nodes and found.notes
+    assert found.ok, found.failures()
+    assert 0 < found.outputs[0].allowed < 1e-4
+
+
+def test_a_wrong_node_of_a_body_is_beyond_that(tmp_path: Path) -> None:
+    """The kernels run what the program says, and the body says something else."""
+    path = written(LOOP, tmp_path)
+    model = onnx.load(fused(path))
+    (body,) = (a.g for n in model.graph.node for a in n.attribute if a.name == "body")
+    (program,) = (a for n in body.node for a in n.attribute if a.name == "program")
+    program.s = program.s.replace(b"sigmoid", b"tanh")
+    onnx.save(model, tmp_path / "wrong.onnx")
+    assert not verify_kernels(path, tmp_path / "wrong.onnx", prepare(Settings()), {"N": 13}).ok
+
+
 def test_each_node_by_itself(layer: Path) -> None:
     model = onnx.load(layer)
     assert launch_each(model, prepare(Settings())) == 7
