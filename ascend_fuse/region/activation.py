@@ -37,7 +37,14 @@ def _pow(low: Lowering) -> Miss | None:
 
 
 def _clip(low: Lowering) -> Miss | None:
-    """A bound that is absent is the greatest finite number of the type: an infinity does not pass."""
+    """A bound that is absent is the greatest finite number of the type: an infinity does not pass.
+
+    ONNX Runtime drops a bound that is no number, where a maximum keeps it.
+    """
+    ends = [low.number(name, 0.0) for name in ("min", "max")]
+    held = [embedded(low.builder.view, name) for name in low.node.inputs[1:] if name]
+    if any(map(math.isnan, ends)) or any(c is not None and bool((c != c).any()) for c in held):
+        return unsupported(low, "a bound that is", "no number")
     out = low.arg(0)
     end = LARGEST.get(out.dtype)
     for k, (name, attribute, sign) in enumerate((("max", "min", -1), ("min", "max", 1)), start=1):

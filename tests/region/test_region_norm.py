@@ -171,6 +171,18 @@ def test_refused(case: Case) -> None:
     assert case.code not in told(case.changed(), case.node)
 
 
+def test_a_bound_that_is_no_number_is_refused() -> None:
+    """ONNX Runtime drops it, a maximum keeps it."""
+    graph = "g (float[N,4] x) => (float[N,4] y) <float low = {0}> { a = Neg (x)\n c = Clip (a, low)\n y = Tanh (c) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> {graph}')
+    assert ascend_fuse.optimize(model, min_gain=0.0).plan.regions
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.float32(np.nan), "low"))
+    plan = ascend_fuse.optimize(model, min_gain=0.0).plan
+    assert [m.miss.message for m in plan.misses if m.miss.code == "attribute-unsupported"] == [
+        "Clip with a bound that is no number"
+    ]
+
+
 def _told(plan: Plan, case: Case) -> dict[str, object]:
     """The figures of the miss, by any of the node's outputs."""
     found = [m.miss for m in plan.misses if m.miss.code == case.code]
