@@ -107,6 +107,8 @@ def run_one(task: Task, ready: Preparation) -> Outcome:
         what = f"{source}: not enough memory; give fewer jobs, smaller sizes, or more memory"
         return Outcome(source, error=Failure(what, 2))
     except Exception as e:  # the boundary between models: what was not foreseen is our bug and says so
+        if _Process.told:  # an extension that is being imported turns the interrupt into an error of its own
+            raise KeyboardInterrupt from e
         what = f"{source}: internal error: {type(e).__name__}: {e}; please report it"
         return Outcome(source, error=Failure(" ".join(what.split()), InternalError.exit_code))
     return Outcome(
