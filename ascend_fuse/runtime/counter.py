@@ -16,8 +16,7 @@ class NodeCounters:
 
     Bytes are those that cores moved between GM and UB or the cube, counted as often as they moved; `distinct_…`
     count each byte of a tensor once a launch (0 of a device, which does not tell). `ub_peak` is the largest of all
-    launches. `kernel_us` is the time of the backend, of the emulator no estimate of a chip's. `verdict` is the engine's
-    for the sizes of the last run.
+    launches. `verdict` is the engine's for the sizes of the last run. Times are in ONNX Runtime's profile.
     """
 
     runs: int
@@ -28,7 +27,6 @@ class NodeCounters:
     distinct_loaded_bytes: int
     distinct_stored_bytes: int
     ub_peak: int
-    kernel_us: float
     session: int = 0
     node: str = ""
     family: str = ""

@@ -1,6 +1,7 @@
 // In place of kernels/emulator/emulator.h: launches end at once, and outputs keep what memory held.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -11,8 +12,16 @@ namespace ascend_fuse::emulator {
 
 using KernelEntry = void (*)(uint8_t*, uint8_t*);
 
-struct Region {
-    void* address = nullptr;
+struct Call {
+    KernelEntry kernel;
+    const char* name;
+    int64_t block_dim = 1;
+    bool mixed = false;
+    void* launch = nullptr;
+    int64_t launch_bytes = 0;
+};
+
+struct TensorAccess {
     int64_t bytes = 0;
     bool writable = false;
 };
@@ -21,19 +30,14 @@ struct TensorTraffic {
     int64_t loaded = 0, stored = 0, distinct_loaded = 0, distinct_stored = 0;
 };
 
-// Of no region; takes no memory.
-struct NoTraffic {
-    constexpr TensorTraffic operator[](size_t) const { return {}; }
-};
-
 struct Counters {
     int64_t launches = 1, ub_peak = 0;
-    NoTraffic traffic;
+    std::array<TensorTraffic, 0> traffic;
 };
 
 template <class Parallel>
-Result<Counters> run(KernelEntry, const char*, const Soc&, int64_t, bool, uint8_t*, void*,
-                     const std::vector<Region>&, const Parallel&) {
+Result<Counters> run(const Call&, const Soc&, void* const*, const std::vector<TensorAccess>&,
+                     const Parallel&) {
     return Counters{};
 }
 

@@ -11,7 +11,23 @@
 
 namespace ascend_fuse::emulator {
 
-// GM bytes of one region: raw, and each byte once.
+// A kernel and what it is started with.
+struct Call {
+    KernelEntry kernel;
+    const char* name;
+    int64_t block_dim = 1;
+    bool mixed = false;  // its cores wait for each other
+    void* launch = nullptr;
+    int64_t launch_bytes = 0;  // 0: the kernel does not copy it to its cores
+};
+
+// What a kernel may touch of a tensor.
+struct TensorAccess {
+    int64_t bytes = 0;
+    bool writable = false;
+};
+
+// GM bytes of one tensor: raw, and each byte once.
 struct TensorTraffic {
     int64_t loaded = 0, stored = 0, distinct_loaded = 0, distinct_stored = 0;
 };
@@ -21,7 +37,7 @@ struct Counters {
     int64_t launches = 0, loaded_bytes = 0, stored_bytes = 0, ub_peak = 0;
     std::array<int64_t, spaces> peaks{};        // bytes in use at once on a core, by Space
     std::array<int64_t, pipes> instructions{};  // by pipe
-    std::vector<TensorTraffic> traffic;         // by region
+    std::vector<TensorTraffic> traffic;         // by tensor
 };
 
 inline Chip chip_of(const Soc& soc) {
@@ -56,21 +72,7 @@ inline std::string fault_of(const Launch& state, std::vector<Outcome>& outcomes)
     return "";
 }
 
-// Runs a kernel on `block_dim` blocks. The error is the text of the first fault: what, kernel, core,
-// file:line of the call, address. Kernels whose cores wait for each other are `mixed`.
-inline Result<Counters> run(KernelEntry kernel, const char* kernel_name, const Soc& soc, int64_t block_dim,
-                            bool mixed, void* launch, void* tensors, const std::vector<Region>& regions,
-                            const ParallelFor& parallel_for = serial_for) {
-    Launch state;
-    state.kernel = kernel_name;
-    state.chip = chip_of(soc);
-    state.block_dim = block_dim;
-    state.mixed = mixed;
-    for (const auto& region : regions) state.regions.push_back(std::make_shared<RegionState>(region));
-    auto outcomes = mixed ? run_mixed(state, kernel, launch, tensors, parallel_for)
-                          : run_apart(state, kernel, launch, tensors, parallel_for);
-    const std::string fault = fault_of(state, outcomes);
-    if (!fault.empty()) return Error{0, fault};
+inline Counters counters_of(const Launch& state, const std::vector<Outcome>& outcomes, size_t tensors) {
     Counters counters;
     counters.launches = 1;
     for (const auto& outcome : outcomes) {
@@ -79,13 +81,40 @@ inline Result<Counters> run(KernelEntry kernel, const char* kernel_name, const S
             counters.peaks[i] = std::max<int64_t>(counters.peaks[i], outcome.peaks[i]);
     }
     counters.ub_peak = counters.peaks[static_cast<size_t>(Space::ub)];
-    for (const auto& region : state.regions) {
-        counters.traffic.push_back({region->loaded, region->stored, region->read.count(),
-                                    region->writable ? region->written.count() : 0});
-        counters.loaded_bytes += region->loaded;
-        counters.stored_bytes += region->stored;
+    for (size_t i = 0; i < tensors; ++i) {
+        const RegionState& region = *state.regions[i];
+        counters.traffic.push_back({region.loaded, region.stored, region.read.count(),
+                                    region.writable ? region.written.count() : 0});
+        counters.loaded_bytes += region.loaded;
+        counters.stored_bytes += region.stored;
     }
     return counters;
+}
+
+// Runs a kernel on all blocks. `tensors`: an address for each access. What the kernel reads of its launch and
+// of the table of addresses is no traffic. The error is the text of the first fault: what, kernel, core,
+// file:line of the call, address.
+inline Result<Counters> run(const Call& call, const Soc& soc, void* const* tensors,
+                            const std::vector<TensorAccess>& accesses,
+                            const ParallelFor& parallel_for = serial_for) {
+    Launch state;
+    state.kernel = call.name;
+    state.chip = chip_of(soc);
+    state.block_dim = call.block_dim;
+    state.mixed = call.mixed;
+    std::vector<void*> table(tensors, tensors + accesses.size());
+    const auto add_region = [&](void* address, int64_t bytes, bool writable) {
+        state.regions.push_back(std::make_shared<RegionState>(Region{address, bytes, writable}));
+    };
+    for (size_t i = 0; i < accesses.size(); ++i)
+        add_region(table[i], accesses[i].bytes, accesses[i].writable);
+    add_region(call.launch, call.launch_bytes, false);
+    add_region(table.data(), static_cast<int64_t>(table.size() * sizeof(void*)), false);
+    auto outcomes = call.mixed ? run_mixed(state, call.kernel, call.launch, table.data(), parallel_for)
+                               : run_apart(state, call.kernel, call.launch, table.data(), parallel_for);
+    const std::string fault = fault_of(state, outcomes);
+    if (!fault.empty()) return Error{0, fault};
+    return counters_of(state, outcomes, table.size());
 }
 
 }  // namespace ascend_fuse::emulator

@@ -84,9 +84,8 @@ class Computation : public OrtNodeComputeInfo {
                                                                   forms[i].sizes.size(), &value));
                 ASCEND_FUSE_TRY(ort_.api->GetTensorMutableData(value, &address));
                 // ONNX Runtime does not look at what the allocator of a device answered.
-                const int64_t bytes = forms[i].bytes();
-                if (!address && bytes > 0)
-                    return ort_.failure("no memory is left for " + std::to_string(bytes) + " B");
+                if (!address && forms[i].bytes() > 0)
+                    return ort_.failure("no memory is left for " + std::to_string(forms[i].bytes()) + " B");
             }
             run.set_output(i, address);
         }

@@ -1,6 +1,7 @@
 // Launches on a device through AscendCL.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,10 +18,12 @@ namespace ascend_fuse {
 
 class AclLaunch : public PreparedLaunch {
   public:
-    AclLaunch(Backend& backend, const Acl& acl, Launch launch, void* function, void* sync_address)
+    AclLaunch(Backend& backend, const Acl& acl, Launch launch, size_t tensors, void* function,
+              void* sync_address)
         : backend_(backend),
           acl_(acl),
           launch_(std::move(launch)),
+          tensors_(tensors),
           draws_(draws(launch_)),
           function_(function),
           sync_address_(sync_address) {}
@@ -28,7 +31,7 @@ class AclLaunch : public PreparedLaunch {
     std::optional<Error> load() { return draws_ ? std::nullopt : send(launch_.block, nullptr, block_); }
 
     // A launch that draws has a block of its own each time, since others may still read the one before.
-    std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors, const Caller& caller,
+    std::optional<Error> run(const Draw& draw, void* const* tensors, const Caller& caller,
                              Traffic& traffic) override {
         Block drawn;
         if (draws_) {
@@ -40,7 +43,6 @@ class AclLaunch : public PreparedLaunch {
         traffic.loaded_bytes += launch_.loaded_bytes;
         traffic.stored_bytes += launch_.stored_bytes;
         traffic.ub_peak = std::max(traffic.ub_peak, launch_.ub_bytes);
-        const Stopwatch watch(traffic.kernel_ticks);
         return start((draws_ ? drawn : block_).address(), tensors, caller.stream);
     }
 
@@ -52,7 +54,7 @@ class AclLaunch : public PreparedLaunch {
         return backend_.upload(to.address(), from.data(), bytes);
     }
 
-    std::optional<Error> start(void* block, const std::vector<Buffer>& tensors, void* stream) {
+    std::optional<Error> start(void* block, void* const* tensors, void* stream) {
         const AclCalls& calls = acl_.calls();
         void* arguments = nullptr;
         if (auto error = acl_.failed(calls.aclrtKernelArgsInit(function_, &arguments), "aclrtKernelArgsInit"))
@@ -73,26 +75,26 @@ class AclLaunch : public PreparedLaunch {
     }
 
     // Travels with the launch: behind all arguments, where the runtime lets it be written.
-    std::optional<Error> append_table(void* arguments, const std::vector<Buffer>& tensors) {
+    std::optional<Error> append_table(void* arguments, void* const* tensors) {
         const AclCalls& calls = acl_.calls();
         void* parameter = nullptr;
         if (auto error = acl_.failed(calls.aclrtKernelArgsAppendPlaceHolder(arguments, &parameter),
                                      "aclrtKernelArgsAppendPlaceHolder"))
             return error;
         void* buffer = nullptr;
-        const size_t bytes = tensors.size() * sizeof(void*);
+        const size_t bytes = tensors_ * sizeof(void*);
         if (auto error =
                 acl_.failed(calls.aclrtKernelArgsGetPlaceHolderBuffer(arguments, parameter, bytes, &buffer),
                             "aclrtKernelArgsGetPlaceHolderBuffer"))
             return error;
-        auto* table = static_cast<void**>(buffer);
-        for (const auto& tensor : tensors) *table++ = tensor.address;
+        std::copy_n(tensors, tensors_, static_cast<void**>(buffer));
         return std::nullopt;
     }
 
     Backend& backend_;
     const Acl& acl_;
     const Launch launch_;
+    const size_t tensors_;
     const bool draws_;
     void* const function_;
     void* const
@@ -140,7 +142,8 @@ class AclBackend : public Backend {
     }
     void release(void* address) override { memory_->release(address); }
 
-    Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, const Soc& soc) override {
+    Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, std::vector<TensorAccess> accesses,
+                                                    const Soc& soc) override {
         if (auto error = acl().enter()) return *error;
         auto function = function_of(launch, soc);
         if (!function) return function.error();
@@ -149,17 +152,16 @@ class AclBackend : public Backend {
             const int code = calls().aclrtGetHardwareSyncAddr(&sync_address);
             if (auto error = acl().failed(code, "aclrtGetHardwareSyncAddr")) return *error;
         }
-        auto prepared = std::make_shared<AclLaunch>(*this, acl(), std::move(launch), *function, sync_address);
+        auto prepared = std::make_shared<AclLaunch>(*this, acl(), std::move(launch), accesses.size(),
+                                                    *function, sync_address);
         if (auto error = prepared->load()) return *error;
         return std::shared_ptr<PreparedLaunch>(std::move(prepared));
     }
 
     // Without a stream, another provider may have written the inputs on one that we do not know.
     std::optional<Error> begin(void* lent) override { return lent ? acl().enter() : wait(); }
-    std::optional<Error> finish(void* lent, Traffic& traffic) override {
-        if (lent) return std::nullopt;
-        const Stopwatch watch(traffic.kernel_ticks);
-        return memory_->end_run(stream_);
+    std::optional<Error> finish(void* lent) override {
+        return lent ? std::nullopt : memory_->end_run(stream_);
     }
     std::optional<Error> wait() override { return memory_->wait(nullptr); }
 

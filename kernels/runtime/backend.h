@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "clock.h"
 #include "draw.h"
 #include "lowered.h"
 #include "result.h"
@@ -24,9 +23,8 @@ inline void serially(size_t n, const std::function<void(size_t)>& call) {
     for (size_t i = 0; i < n; ++i) call(i);
 }
 
-// One tensor of a launch, in the order of its table of addresses.
-struct Buffer {
-    void* address = nullptr;
+// What a launch may touch of one tensor, in the order of its table of addresses.
+struct TensorAccess {
     int64_t bytes = 0;
     bool writable = false;
 };
@@ -35,7 +33,6 @@ struct Buffer {
 struct Traffic {
     int64_t launches = 0, loaded_bytes = 0, stored_bytes = 0, ub_peak = 0;
     int64_t distinct_loaded_bytes = 0, distinct_stored_bytes = 0;  // each byte of a tensor once a launch
-    int64_t kernel_ticks = 0;                                      // from the launch until it ended
 };
 
 // What the caller of a run lends it.
@@ -51,9 +48,9 @@ enum class Writer { device, host };
 class PreparedLaunch {
   public:
     virtual ~PreparedLaunch() = default;
-    // May be called by several threads at once.
-    virtual std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors,
-                                     const Caller& caller, Traffic& traffic) = 0;
+    // `tensors`: an address for each access. May be called by several threads at once.
+    virtual std::optional<Error> run(const Draw& draw, void* const* tensors, const Caller& caller,
+                                     Traffic& traffic) = 0;
 };
 
 class Backend {
@@ -70,11 +67,12 @@ class Backend {
     virtual void* allocate(int64_t bytes, void* stream, Writer first) = 0;
     // Work on its stream that is not done yet may go on using it.
     virtual void release(void* address) = 0;
-    virtual Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, const Soc& soc) = 0;
+    virtual Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, std::vector<TensorAccess> accesses,
+                                                            const Soc& soc) = 0;
     // Around the launches of a node. Where the caller lent no stream: whoever wrote its inputs has ended; its
     // launches have.
     virtual std::optional<Error> begin(void*) { return std::nullopt; }
-    virtual std::optional<Error> finish(void*, Traffic&) { return std::nullopt; }
+    virtual std::optional<Error> finish(void*) { return std::nullopt; }
     // Until all that was queued has ended.
     virtual std::optional<Error> wait() { return std::nullopt; }
 };

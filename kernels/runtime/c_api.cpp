@@ -85,13 +85,17 @@ Result<Count> emulate(const AscendFuseLaunch& made, const char* soc_name, const 
     launch.block_dim = made.block_dim;
     launch.family = static_cast<Family>(made.family);
     launch.mixed = made.mixed != 0;
-    auto prepared = EmulatorBackend().prepare(std::move(launch), *soc);
+    std::vector<void*> table;
+    std::vector<TensorAccess> accesses;
+    for (int32_t i = 0; i < count; ++i) {
+        table.push_back(tensors[i].address);
+        accesses.push_back({tensors[i].bytes, tensors[i].writable != 0});
+    }
+    auto prepared = EmulatorBackend().prepare(std::move(launch), std::move(accesses), *soc);
     if (!prepared) return prepared.error();
-    std::vector<Buffer> table;
-    for (int32_t i = 0; i < count; ++i)
-        table.push_back({tensors[i].address, tensors[i].bytes, tensors[i].writable != 0});
     Count done{1, 1, {}};
-    if (auto error = (*prepared)->run({made.key, made.run}, table, {serially}, done.traffic)) return *error;
+    if (auto error = (*prepared)->run({made.key, made.run}, table.data(), {serially}, done.traffic))
+        return *error;
     return done;
 }
 

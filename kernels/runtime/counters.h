@@ -27,7 +27,6 @@ struct Count {
         traffic.distinct_loaded_bytes += other.traffic.distinct_loaded_bytes;
         traffic.distinct_stored_bytes += other.traffic.distinct_stored_bytes;
         traffic.ub_peak = std::max(traffic.ub_peak, other.traffic.ub_peak);
-        traffic.kernel_ticks += other.traffic.kernel_ticks;
     }
 };
 
@@ -53,11 +52,11 @@ class NodeCounter {
     std::string json() const;
 
   private:
-    const int64_t session_;
-    const std::string node_, family_;
     mutable SpinLock lock_;
     Count count_;
     std::shared_ptr<const std::string> verdict_;  // of the last run's shapes; null before any
+    const int64_t session_;
+    const std::string node_, family_;
 };
 
 inline std::string quoted(const std::string& text) {
@@ -76,8 +75,6 @@ inline std::string quoted(const std::string& text) {
 }
 
 inline std::string fields(const Count& count) {
-    char us[32];
-    std::snprintf(us, sizeof us, "%.3f", us_of(count.traffic.kernel_ticks));
     return "\"runs\": " + std::to_string(count.runs) +
            ", \"fused_runs\": " + std::to_string(count.fused_runs) +
            ", \"launches\": " + std::to_string(count.traffic.launches) +
@@ -85,7 +82,7 @@ inline std::string fields(const Count& count) {
            ", \"stored_bytes\": " + std::to_string(count.traffic.stored_bytes) +
            ", \"distinct_loaded_bytes\": " + std::to_string(count.traffic.distinct_loaded_bytes) +
            ", \"distinct_stored_bytes\": " + std::to_string(count.traffic.distinct_stored_bytes) +
-           ", \"ub_peak\": " + std::to_string(count.traffic.ub_peak) + ", \"kernel_us\": " + us;
+           ", \"ub_peak\": " + std::to_string(count.traffic.ub_peak);
 }
 
 inline std::string NodeCounter::json() const {

@@ -54,51 +54,40 @@ inline Result<EmulatedKernel> find_kernel(int64_t arch, Family family) {
 
 class EmulatedLaunch : public PreparedLaunch {
   public:
-    EmulatedLaunch(Launch launch, Soc soc, const EmulatedKernel& kernel)
-        : launch_(std::move(launch)), draws_(draws(launch_)), soc_(std::move(soc)), kernel_(kernel) {}
+    EmulatedLaunch(Launch launch, const std::vector<TensorAccess>& accesses, Soc soc,
+                   const EmulatedKernel& kernel)
+        : launch_(std::move(launch)), draws_(draws(launch_)), soc_(std::move(soc)), kernel_(kernel) {
+        for (const auto& access : accesses) accesses_.push_back({access.bytes, access.writable});
+    }
 
-    std::optional<Error> run(const Draw& draw, const std::vector<Buffer>& tensors, const Caller& caller,
+    std::optional<Error> run(const Draw& draw, void* const* tensors, const Caller& caller,
                              Traffic& traffic) override {
-        const Stopwatch watch(traffic.kernel_ticks);
-        // Kept between calls of a thread; a launch that draws has a block of its own in each.
-        thread_local std::vector<uint8_t> drawn;
-        thread_local std::vector<void*> table;
-        thread_local std::vector<emulator::Region> regions;
-        auto* block = &launch_.block;
-        if (draws_) {
-            drawn = launch_.block;
-            write_draw(launch_, drawn, draw);
-            block = &drawn;
-        }
-        table.clear();
-        regions.clear();
-        for (const auto& tensor : tensors) {
-            table.push_back(tensor.address);
-            regions.push_back({tensor.address, tensor.bytes, tensor.writable});
-        }
-        regions.push_back({block->data(), static_cast<int64_t>(block->size()), false});
-        regions.push_back({table.data(), static_cast<int64_t>(table.size() * sizeof(void*)), false});
-        auto counters = emulator::run(kernel_.entry, kernel_.name, soc_, launch_.block_dim, launch_.mixed,
-                                      block->data(), table.data(), regions, caller.parallel);
-        if (!counters) return counters.error();
-        add(*counters, tensors.size(), traffic);
-        return std::nullopt;
+        if (!draws_) return run(launch_.block, tensors, caller, traffic);
+        auto drawn = launch_.block;  // others may be reading ours
+        write_draw(launch_, drawn, draw);
+        return run(drawn, tensors, caller, traffic);
     }
 
   private:
-    // Bytes of tensors alone: what a kernel reads of its launch is no traffic of the program.
-    static void add(const emulator::Counters& counters, size_t tensors, Traffic& traffic) {
-        traffic.launches += counters.launches;
-        for (size_t i = 0; i < tensors; ++i) {
-            traffic.loaded_bytes += counters.traffic[i].loaded;
-            traffic.stored_bytes += counters.traffic[i].stored;
-            traffic.distinct_loaded_bytes += counters.traffic[i].distinct_loaded;
-            traffic.distinct_stored_bytes += counters.traffic[i].distinct_stored;
+    std::optional<Error> run(std::vector<uint8_t>& block, void* const* tensors, const Caller& caller,
+                             Traffic& traffic) const {
+        const emulator::Call call{kernel_.entry, kernel_.name, launch_.block_dim,
+                                  launch_.mixed, block.data(), static_cast<int64_t>(block.size())};
+        const auto counters = emulator::run(call, soc_, tensors, accesses_, caller.parallel);
+        if (!counters) return counters.error();
+        traffic.launches += counters->launches;
+        for (const auto& tensor : counters->traffic) {
+            traffic.loaded_bytes += tensor.loaded;
+            traffic.stored_bytes += tensor.stored;
+            traffic.distinct_loaded_bytes += tensor.distinct_loaded;
+            traffic.distinct_stored_bytes += tensor.distinct_stored;
         }
-        traffic.ub_peak = std::max(traffic.ub_peak, counters.ub_peak);
+        traffic.ub_peak = std::max(traffic.ub_peak, counters->ub_peak);
+        return std::nullopt;
     }
 
     Launch launch_;
+    std::vector<emulator::TensorAccess> accesses_;
     const bool draws_;
     const Soc soc_;
     const EmulatedKernel kernel_;
@@ -112,11 +101,12 @@ class EmulatorBackend : public Backend {
                               std::nothrow);
     }
     void release(void* address) override { ::operator delete(address, std::align_val_t{gm_align}); }
-    Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, const Soc& soc) override {
+    Result<std::shared_ptr<PreparedLaunch>> prepare(Launch launch, std::vector<TensorAccess> accesses,
+                                                    const Soc& soc) override {
         const auto kernel = find_kernel(soc.npu_arch, launch.family);
         if (!kernel) return kernel.error();
         return std::shared_ptr<PreparedLaunch>(
-            std::make_shared<EmulatedLaunch>(std::move(launch), soc, *kernel));
+            std::make_shared<EmulatedLaunch>(std::move(launch), accesses, soc, *kernel));
     }
 
   private:

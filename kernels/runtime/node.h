@@ -77,7 +77,7 @@ class Node {
 
     // Makes what is to run for the inputs' sizes and dtypes; addresses are not looked at.
     std::optional<Error> prepare(Run& run) {
-        if (run.fits(program_)) return std::nullopt;
+        if (run.fits()) return std::nullopt;
         auto found = schedule(run);
         if (!found) return Error{0, name_ + ": " + found.error().message};
         run.use(std::move(*found));
@@ -107,7 +107,7 @@ class Node {
     Result<std::shared_ptr<const Schedule>> schedule(const Run& run) {
         const std::lock_guard<std::mutex> lock(mutex_);
         for (auto at = kept_.begin(); at != kept_.end(); ++at) {
-            if (!run.fits(program_, **at)) continue;
+            if (!run.fits(**at)) continue;
             if (at != kept_.begin()) kept_.splice(kept_.begin(), kept_, at);
             return kept_.front();
         }

@@ -10,33 +10,27 @@
 
 namespace ascend_fuse {
 
-// Is used again from run to run, so that a run at the sizes of the one before allocates nothing and makes no
-// table anew.
+// Is used again from run to run, so that a run at the sizes of the one before allocates nothing.
 class Run {
   public:
     explicit Run(size_t inputs) : inputs(inputs) {}
 
-    std::vector<Tensor> inputs;  // of the program; host ones are not looked at
+    std::vector<Tensor> inputs;  // of the program
 
-    bool fits(const Program& program) const { return schedule_ && fits(program, *schedule_); }
+    bool fits() const { return schedule_ && fits(*schedule_); }
     // Whether the schedule is one for these inputs.
-    bool fits(const Program& program, const Schedule& schedule) const {
-        for (size_t i = 0; i < inputs.size(); ++i)
-            if (!program.inputs[i].host && !(schedule.inputs[i] == inputs[i])) return false;
-        return true;
+    bool fits(const Schedule& schedule) const {
+        return std::equal(schedule.inputs.begin(), schedule.inputs.end(), inputs.begin());
     }
     // Precondition: it fits.
     void use(std::shared_ptr<const Schedule> schedule) {
         schedule_ = std::move(schedule);
-        outputs_.assign(schedule_->outputs.size(), nullptr);
         addresses_.assign(schedule_->tensors(), nullptr);
-        tables_.clear();
-        for (const auto& stage : schedule_->stages) tables_.push_back(stage.table);
     }
     // Precondition of what follows: `use` was called.
     const Schedule& schedule() const { return *schedule_; }
     // Null: it is computed and dropped.
-    void set_output(size_t output, void* address) { outputs_[output] = address; }
+    void set_output(size_t output, void* address) { addresses_[inputs.size() + output] = address; }
 
     std::optional<Error> execute(const Draw& draw, Backend& backend, const Caller& caller, Traffic& traffic) {
         if (schedule_->stages.empty()) return std::nullopt;
@@ -44,29 +38,32 @@ class Run {
         std::vector<Block> own;  // what lives as long as this run
         if (auto error = place(backend, on.stream, own)) return error;
         if (auto error = backend.begin(caller.stream)) return error;
-        for (size_t i = 0; i < tables_.size(); ++i) {
-            const Stage& stage = schedule_->stages[i];
-            for (size_t k = 0; k < tables_[i].size(); ++k)
-                tables_[i][k].address = addresses_[stage.tensors[k]];
+        for (const Stage& stage : schedule_->stages) {
             const Draw own_draw{draw.key ^ static_cast<uint64_t>(stage.draw), draw.run};
-            if (auto error = stage.launch->run(own_draw, tables_[i], on, traffic)) return error;
+            if (auto error = stage.launch->run(own_draw, table_of(stage), on, traffic)) return error;
         }
-        return backend.finish(caller.stream, traffic);
+        return backend.finish(caller.stream);
     }
 
   private:
     std::optional<Error> place(Backend& backend, void* stream, std::vector<Block>& own) {
         size_t at = 0;
         for (const auto& input : inputs) addresses_[at++] = input.address;
-        for (size_t i = 0; i < outputs_.size(); ++i, ++at) {
-            addresses_[at] = outputs_[i];
-            if (outputs_[i]) continue;
-            const int64_t bytes = schedule_->outputs[i].bytes();
-            if (auto error = reserve(bytes, backend, stream, own, addresses_[at])) return error;
+        for (const auto& output : schedule_->outputs) {
+            void*& address = addresses_[at++];
+            if (address) continue;
+            if (auto error = reserve(output.bytes(), backend, stream, own, address)) return error;
         }
         for (const int64_t bytes : schedule_->reserved)
             if (auto error = reserve(bytes, backend, stream, own, addresses_[at++])) return error;
         return std::nullopt;
+    }
+
+    void* const* table_of(const Stage& stage) {
+        if (stage.tensors.empty()) return addresses_.data();
+        table_.clear();
+        for (const size_t tensor : stage.tensors) table_.push_back(addresses_[tensor]);
+        return table_.data();
     }
 
     static std::optional<Error> reserve(int64_t bytes, Backend& backend, void* stream,
@@ -80,9 +77,8 @@ class Run {
     }
 
     std::shared_ptr<const Schedule> schedule_;
-    std::vector<void*> outputs_;               // as the caller has them
-    std::vector<void*> addresses_;             // by number of the tensor
-    std::vector<std::vector<Buffer>> tables_;  // by stage
+    std::vector<void*> addresses_;  // by number of the tensor
+    std::vector<void*> table_;      // of a stage that takes some of them
 };
 
 }  // namespace ascend_fuse

@@ -22,8 +22,7 @@ namespace ascend_fuse {
 // Tensors of a node are numbered: its inputs, its outputs, temporaries, workspaces.
 struct Stage {
     std::shared_ptr<PreparedLaunch> launch;
-    std::vector<size_t> tensors;  // the launch's inputs, outputs and workspace
-    std::vector<Buffer> table;    // the same, all but their addresses
+    std::vector<size_t> tensors;  // the launch's inputs, outputs and workspace; empty: all, as numbered
     int draw = 0;                 // draws of the node's program before this one
 };
 
@@ -149,9 +148,10 @@ class Scheduler {
     std::optional<Error> add(Launch launch, int draw, const std::vector<size_t>& reads,
                              const std::vector<size_t>& writes) {
         Stage stage;
+        std::vector<TensorAccess> accesses;
         const auto append = [&](size_t tensor, int64_t bytes, bool writable) {
             stage.tensors.push_back(tensor);
-            stage.table.push_back({nullptr, bytes, writable});
+            accesses.push_back({bytes, writable});
         };
         for (const size_t tensor : reads) append(tensor, bytes_of(tensor), false);
         for (const size_t tensor : writes) append(tensor, bytes_of(tensor), true);
@@ -159,7 +159,7 @@ class Scheduler {
             append(workspace(launch.workspace_bytes), launch.workspace_bytes, true);
         stage.draw = draw;
         made_.draws = made_.draws || draws(launch);
-        auto prepared = backend_.prepare(std::move(launch), target_.soc);
+        auto prepared = backend_.prepare(std::move(launch), std::move(accesses), target_.soc);
         if (!prepared) return prepared.error();
         stage.launch = std::move(*prepared);
         made_.stages.push_back(std::move(stage));
@@ -178,7 +178,9 @@ class Scheduler {
         std::vector<size_t> reads(program_.inputs.size()), writes(program_.outputs.size());
         std::iota(reads.begin(), reads.end(), size_t{0});
         std::iota(writes.begin(), writes.end(), reads.size());
-        return add(std::move(launch), 0, reads, writes);
+        if (auto error = add(std::move(launch), 0, reads, writes)) return error;
+        made_.stages.back().tensors.clear();
+        return std::nullopt;
     }
 
     std::optional<Error> add_steps(const std::vector<StepProgram>& steps) {

@@ -64,16 +64,16 @@ extern "C" int run_gemm(const char* source, const char* soc_name, const char* fu
     auto launch = lower_gemm(*plan);
     if (!launch) return fail(launch.error().text(), text, room);
     std::vector<void*> table(tensors, tensors + n_tensors);
-    std::vector<emulator::Region> regions;
-    for (size_t i = 0; i < n_tensors; ++i) regions.push_back({tensors[i], bytes[i], i >= inputs});
+    std::vector<emulator::TensorAccess> accesses;
+    for (size_t i = 0; i < n_tensors; ++i) accesses.push_back({bytes[i], i >= inputs});
     std::vector<uint8_t> workspace(static_cast<size_t>(launch->workspace_bytes));
     if (!workspace.empty()) {
         table.push_back(workspace.data());
-        regions.push_back({workspace.data(), launch->workspace_bytes, true});
+        accesses.push_back({launch->workspace_bytes, true});
     }
-    const auto counters =
-        emulator::run(kernel_of(soc->npu_arch), "ascend_fuse_matmul", *soc, launch->block_dim, launch->mixed,
-                      launch->block.data(), table.data(), regions);
+    const auto counters = emulator::run({kernel_of(soc->npu_arch), "ascend_fuse_matmul", launch->block_dim,
+                                         launch->mixed, launch->block.data()},
+                                        *soc, table.data(), accesses);
     if (!counters) return fail(counters.error().text(), text, room);
     const GemmTiling& tiling = plan->tiling;
     int64_t distinct = 0;

@@ -25,7 +25,6 @@ def test_counters_add_up_and_start_again() -> None:
     assert node.verdict.startswith("fuse: saves ")
     assert (node.runs, node.launches, node.stored_bytes) == (3, 3, (5 + 5 + 8) * 16 * 4)
     assert (found.total.runs, found.total.loaded_bytes) == (3, node.loaded_bytes)
-    assert node.kernel_us > 0
     assert 0 < node.ub_peak < 192 * 1024
     runtime.reset_counters()
     assert [n.runs for n in runtime.counters().nodes] == [0]  # the session lives

@@ -27,16 +27,15 @@ void threaded_for(size_t n, const std::function<void(size_t)>& body) {
 }
 
 std::string run_case(const char* name, const char* chip, int64_t cores, bool mixed, int64_t* parameters,
-                     const std::vector<emulator::Region>& regions, Report& report) {
+                     void* const* arrays, const std::vector<emulator::TensorAccess>& accesses,
+                     Report& report) {
     const auto soc = find_soc(chip);
     if (!soc) return soc.error().text();
     const emulator_case::Case* found = emulator_case::Case::first;
     while (found != nullptr && std::strcmp(found->name, name) != 0) found = found->next;
     if (found == nullptr) return std::string("no case ") + name;
-    std::vector<uint64_t> table;
-    for (const auto& region : regions) table.push_back(reinterpret_cast<uint64_t>(region.address));
-    const auto done = emulator::run(found->entry, name, *soc, cores, mixed, parameters, table.data(), regions,
-                                    threaded_for);
+    const auto done =
+        emulator::run({found->entry, name, cores, mixed, parameters}, *soc, arrays, accesses, threaded_for);
     if (!done) return done.error().text();
     report.loaded = done->loaded_bytes;
     report.stored = done->stored_bytes;
@@ -58,9 +57,9 @@ extern "C" int emulator_case_run(const char* name, const char* chip, int64_t cor
                                  int64_t* parameters, void** arrays, const int64_t* bytes,
                                  const int* writable, int count, Report* report, char* text,
                                  size_t text_bytes) {
-    std::vector<emulator::Region> regions;
-    for (int i = 0; i < count; ++i) regions.push_back({arrays[i], bytes[i], writable[i] != 0});
-    const std::string fault = run_case(name, chip, cores, mixed != 0, parameters, regions, *report);
+    std::vector<emulator::TensorAccess> accesses;
+    for (int i = 0; i < count; ++i) accesses.push_back({bytes[i], writable[i] != 0});
+    const std::string fault = run_case(name, chip, cores, mixed != 0, parameters, arrays, accesses, *report);
     std::strncpy(text, fault.c_str(), text_bytes - 1);
     return fault.empty() ? 0 : 1;
 }
