@@ -109,9 +109,9 @@ __aicore__ inline void inverse(const Tile& tile, const Step& step) {
 __aicore__ inline void composite(const Tile& tile, const Step& step) {
     switch (step.code) {
         case StepCode::pow:
-            return power(tile, step);
+            return map_pair<Power>(tile, step);
         case StepCode::mod:
-            return remainder(tile, step);
+            return map_pair<Remainder>(tile, step);
         case StepCode::rsqrt:
             return function<Rsqrt>(tile, step);
         case StepCode::sin:

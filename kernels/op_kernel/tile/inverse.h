@@ -79,17 +79,22 @@ struct Atan {
     }
 };
 
+// less = 1 - x, more = 1 + x.
+__aicore__ inline void sides_of(const Floats& less, const Floats& more, const Floats& x, int32_t lanes) {
+    AscendC::Muls(less, x, -1.0f, lanes);
+    AscendC::Adds(more, x, 1.0f, lanes);
+    barrier();
+    AscendC::Adds(less, less, 1.0f, lanes);
+    barrier();
+}
+
 // atan(x / sqrt((1 - x) (1 + x))).
 struct Asin {
     static constexpr bool rounds = false;
     __aicore__ static inline void run(const Floats& to, const Floats& x, const Scratch& scratch) {
         const int32_t lanes = scratch.lanes;
         const Floats side = scratch[3];
-        AscendC::Muls(side, x, -1.0f, lanes);
-        AscendC::Adds(to, x, 1.0f, lanes);
-        barrier();
-        AscendC::Adds(side, side, 1.0f, lanes);
-        barrier();
+        sides_of(side, to, x, lanes);
         AscendC::Mul(side, side, to, lanes);
         barrier();
         AscendC::Sqrt(side, side, lanes);
@@ -106,11 +111,7 @@ struct Acos {
     __aicore__ static inline void run(const Floats& to, const Floats& x, const Scratch& scratch) {
         const int32_t lanes = scratch.lanes;
         const Floats side = scratch[3];
-        AscendC::Muls(side, x, -1.0f, lanes);
-        AscendC::Adds(to, x, 1.0f, lanes);
-        barrier();
-        AscendC::Adds(side, side, 1.0f, lanes);
-        barrier();
+        sides_of(side, to, x, lanes);
         AscendC::Div(side, side, to, lanes);
         barrier();
         AscendC::Sqrt(side, side, lanes);

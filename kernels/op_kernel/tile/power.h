@@ -3,7 +3,7 @@
 #pragma once
 
 #include "compare.h"
-#include "math.h"
+#include "map_pair.h"
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
 
@@ -67,41 +67,30 @@ __aicore__ inline float finish_power(float a, float b, float power) {
     return !large && (static_cast<int32_t>(size) & 1) != 0 ? -power : power;
 }
 
-__aicore__ inline void power_strip(const Floats& to, const Lanes<float>& a, const Lanes<float>& b,
-                                   const Scratch& scratch) {
-    const int32_t lanes = scratch.lanes;
-    const Floats log = scratch[0];
-    if (b.one && !a.one && power_by_products(to, a.tensor, b.number, scratch)) return;
-    if (a.one)
-        AscendC::Duplicate(log, a.number < 0 ? -a.number : a.number, lanes);
-    else
-        AscendC::Abs(log, a.tensor, lanes);
-    barrier();
-    AscendC::Ln(log, log, lanes);
-    barrier();
-    if (b.one)
-        AscendC::Muls(log, log, b.number, lanes);
-    else
-        AscendC::Mul(log, log, b.tensor, lanes);
-    barrier();
-    AscendC::Exp(to, log, lanes);
-    begin_scalar();
-    for (int32_t at = 0; at < lanes; ++at)
-        to.SetValue(at, finish_power(lane_of(a, at), lane_of(b, at), to.GetValue(at)));
-    end_scalar();
-}
-
-__aicore__ inline void power(const Tile& tile, const Step& step) {
-    const Strips strips = rows_of(tile, step);
-    const Scratch scratch{scratch_of<float>(tile, step.scratch), strips.lanes};
-    for (int32_t i = 0; i < strips.count; ++i) {
-        begin_scalar();
-        const auto a = lanes_of<float>(tile, step.in[0], step.out, i);
-        const auto b = lanes_of<float>(tile, step.in[1], step.out, i);
-        end_scalar();
-        power_strip(strip_of<float>(tile, step.out, i), a, b, scratch);
+struct Power {
+    __aicore__ static inline void run(const Floats& to, const Lanes<float>& a, const Lanes<float>& b,
+                                      const Scratch& scratch) {
+        const int32_t lanes = scratch.lanes;
+        const Floats log = scratch[0];
+        if (b.one && !a.one && power_by_products(to, a.tensor, b.number, scratch)) return;
+        if (a.one)
+            AscendC::Duplicate(log, a.number < 0 ? -a.number : a.number, lanes);
+        else
+            AscendC::Abs(log, a.tensor, lanes);
         barrier();
+        AscendC::Ln(log, log, lanes);
+        barrier();
+        if (b.one)
+            AscendC::Muls(log, log, b.number, lanes);
+        else
+            AscendC::Mul(log, log, b.tensor, lanes);
+        barrier();
+        AscendC::Exp(to, log, lanes);
+        begin_scalar();
+        for (int32_t at = 0; at < lanes; ++at)
+            to.SetValue(at, finish_power(lane_of(a, at), lane_of(b, at), to.GetValue(at)));
+        end_scalar();
     }
-}
+};
 
 }  // namespace ascend_fuse::device::ASCEND_FUSE_ARCH

@@ -3,7 +3,7 @@
 // with the divisor in two halves, so that no product and no difference is rounded.
 #pragma once
 
-#include "math.h"
+#include "map_pair.h"
 
 namespace ascend_fuse::device::ASCEND_FUSE_ARCH {
 
@@ -54,44 +54,33 @@ __aicore__ inline void take_digit(const Floats& rest, float unit, const Scratch&
     take(rest, digit, scratch[3], spare, lanes);
 }
 
-__aicore__ inline void remainder_strip(const Floats& to, const Lanes<float>& a, const Lanes<float>& b,
-                                       const Scratch& scratch) {
-    const int32_t lanes = scratch.lanes;
-    const Floats divisor = scratch[0], rest = scratch[1], digit = scratch[4];
-    size_of(divisor, b, lanes);
-    size_of(rest, a, lanes);
-    clamp(divisor, divisor, 0, most_divisor, digit, lanes);
-    halve(scratch[2], scratch[3], divisor, lanes);
-    const float units[] = {0x1p20f, 0x1p10f, 1.0f};
-    for (int32_t i = 0; i < 3; ++i) take_digit(rest, units[i], scratch, to);
-    AscendC::Muls(digit, rest, -1e38f, lanes);  // 1 where the rest is below 0
-    barrier();
-    AscendC::Muls(digit, digit, 1e38f, lanes);
-    barrier();
-    clamp(digit, digit, 0, 1, to, lanes);
-    AscendC::Mul(digit, digit, divisor, lanes);
-    barrier();
-    AscendC::Add(rest, rest, digit, lanes);
-    barrier();
-    if (a.one) {
-        AscendC::Muls(to, rest, a.number < 0 ? -1.0f : 1.0f, lanes);
-        return;
-    }
-    Sign::run(digit, a.tensor, scratch);
-    AscendC::Mul(to, rest, digit, lanes);
-}
-
-__aicore__ inline void remainder(const Tile& tile, const Step& step) {
-    const Strips strips = rows_of(tile, step);
-    const Scratch scratch{scratch_of<float>(tile, step.scratch), strips.lanes};
-    for (int32_t i = 0; i < strips.count; ++i) {
-        begin_scalar();
-        const auto a = lanes_of<float>(tile, step.in[0], step.out, i);
-        const auto b = lanes_of<float>(tile, step.in[1], step.out, i);
-        end_scalar();
-        remainder_strip(strip_of<float>(tile, step.out, i), a, b, scratch);
+struct Remainder {
+    __aicore__ static inline void run(const Floats& to, const Lanes<float>& a, const Lanes<float>& b,
+                                      const Scratch& scratch) {
+        const int32_t lanes = scratch.lanes;
+        const Floats divisor = scratch[0], rest = scratch[1], digit = scratch[4];
+        size_of(divisor, b, lanes);
+        size_of(rest, a, lanes);
+        clamp(divisor, divisor, 0, most_divisor, digit, lanes);
+        halve(scratch[2], scratch[3], divisor, lanes);
+        const float units[] = {0x1p20f, 0x1p10f, 1.0f};
+        for (int32_t i = 0; i < 3; ++i) take_digit(rest, units[i], scratch, to);
+        AscendC::Muls(digit, rest, -1e38f, lanes);  // 1 where the rest is below 0
         barrier();
+        AscendC::Muls(digit, digit, 1e38f, lanes);
+        barrier();
+        clamp(digit, digit, 0, 1, to, lanes);
+        AscendC::Mul(digit, digit, divisor, lanes);
+        barrier();
+        AscendC::Add(rest, rest, digit, lanes);
+        barrier();
+        if (a.one) {
+            AscendC::Muls(to, rest, a.number < 0 ? -1.0f : 1.0f, lanes);
+            return;
+        }
+        Sign::run(digit, a.tensor, scratch);
+        AscendC::Mul(to, rest, digit, lanes);
     }
-}
+};
 
 }  // namespace ascend_fuse::device::ASCEND_FUSE_ARCH
