@@ -22,6 +22,7 @@ from ascend_fuse.graph.shape import Inference
 from ascend_fuse.graph.type import ONNX_OF_DTYPE
 from ascend_fuse.graph.view import Constant, Node, View, subgraphs
 from ascend_fuse.proof.body import open_body
+from ascend_fuse.proof.structure import StandIn
 
 WHERE = "cleanup proof"
 DO = "please report the model; nothing was written"
@@ -40,19 +41,11 @@ UNREPEATABLE = frozenset(
 )
 
 
-class Claim(Protocol):
-    """What a cleanup claims of a node: another value, a constant, or that nobody reads it."""
+class Claim(StandIn, Protocol):
+    """What is to be proved of a node, by its label."""
 
     @property
-    def node(self) -> int: ...
-    @property
     def label(self) -> str: ...
-    @property
-    def output(self) -> str: ...
-    @property
-    def kept(self) -> str: ...
-    @property
-    def constant(self) -> Constant | None: ...
 
 
 class Cleaned(Protocol):
