@@ -37,6 +37,11 @@ def has_sync() -> bool:
     return int(onnxruntime.__version__.split(".")[1]) >= 25
 
 
+def reads_devices() -> bool:
+    """Whether OrtValue.numpy() copies from devices of plugins."""
+    return int(onnxruntime.__version__.split(".")[1]) >= 30
+
+
 def _balanced(log: Log) -> bool:
     """Whether all that was made went."""
     pairs = (
@@ -95,7 +100,9 @@ def test_a_row_of_nodes_is_queued_without_a_wait(stand_in: Path, tmp_path: Path)
         behind = calls[len(calls) - calls[::-1].index("aclrtLaunchKernelWithConfig") :]
         # The output's copy waits; the end of the run, and then ONNX Runtime itself, find nothing left to wait for.
         waits = [name for name in behind if name in WAITS or name == "aclrtMemcpy"]
-        assert waits == ["aclrtSynchronizeStream", "aclrtMemcpy", *["aclrtSynchronizeStream"] * 2]
+        # Where ONNX Runtime (before 1.29) allocates outputs on no stream, all of them are waited for.
+        kinds = [name.replace("Device", "Stream") for name in waits]
+        assert kinds == ["aclrtSynchronizeStream", "aclrtMemcpy", *["aclrtSynchronizeStream"] * 2]
     for calls in runs[2:]:  # sizes and blocks are known
         assert not {"aclrtMalloc", "aclrtFree", "aclrtBinaryGetFunction"} & set(calls)
         assert calls.count("aclrtMemcpy") == 3  # two inputs, one output
@@ -117,6 +124,8 @@ def test_a_row_of_nodes_is_queued_without_a_wait(stand_in: Path, tmp_path: Path)
     ],
 )
 def test_what_is_queued_computes_the_same(stand_in: Path, tmp_path: Path, scenario: str, said: list[str]) -> None:
+    if scenario in ("kept", "apart") and not reads_devices():
+        pytest.skip("onnxruntime before 1.30 has no copies from devices of plugins for Python")
     run = run_process(stand_in, tmp_path, "acl_scenario", scenario)
     assert (run.said, run.hazards) == ([*said, "left"], [])
     assert _balanced(run)
