@@ -63,6 +63,7 @@ $(WHEEL)/built: $(SOURCES) $(shell find ascend_fuse rules -type f -not -name '*.
 
 $(VENV)/user: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Building the engine, the emulator and the kernels for it: five minutes on two cores, the first time"
 	$(BIN)/pip install --quiet -e .
 	touch $@
 
