@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import uuid
@@ -65,16 +66,27 @@ def _client(address: str) -> Generator[tuple[Any, Callable[..., Any]]]:
     level = logger.level
     logger.setLevel(logging.CRITICAL)  # what matters of it is told as an error of ours
     try:
-        client = library.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as e:
-        logger.setLevel(level)
-        do = "start one with `dask scheduler`, and give its address, as tcp://host:8786"
-        raise UsageError("no scheduler answers", where=where, do=do) from e
-    try:
-        yield client, partial(library.as_completed, loop=client.loop)
+        client = _connected(library, address)
+        if client is None:
+            # The one that did not connect is closed as it is collected. Were that while another is made, both would
+            # want the same lock.
+            gc.collect()
+            do = "start one with `dask scheduler`, and give its address, as tcp://host:8786"
+            raise UsageError("no scheduler answers", where=where, do=do)
+        try:
+            yield client, partial(library.as_completed, loop=client.loop)
+        finally:
+            client.close()  # which forgets what was not begun
     finally:
-        client.close()  # which forgets what was not begun
         logger.setLevel(level)
+
+
+def _connected(library: Any, address: str) -> Any:
+    """A client; None where nobody answers."""
+    try:
+        return library.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _await_worker(client: Any, address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -197,6 +198,7 @@ def test_no_scheduler_is_there(
     assert (out, err.count("\n")) == ("", 1)
     assert f"error: --scheduler {address}: {says}" in err
     assert not (tmp_path / "o").exists()
+    assert not [o for o in gc.get_objects() if isinstance(o, distributed.Client) and o.status != "closed"]
 
 
 def test_no_worker_comes(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
